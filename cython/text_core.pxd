@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# The C text core, as the Cython modules see it.
+cdef extern from "text_core.h" nogil:
+    enum:
+        TC_RULES_VERSION
+        TC_OK
+        TC_NOMEM
+        TC_ERROR
+        TC_DOCUMENT
+        TC_QUERY
+        TC_COLOCATED
+        TC_WORD
+        TC_CJK
+        TC_CLUSTER
+        TC_EMOJI
+        TC_SINGLE
+
+    ctypedef struct tc_config:
+        pass
+
+    ctypedef int (*tc_token_fn)(void *context, int flags, const char *token, int ntoken,
+                                int start, int end) noexcept nogil
+
+    int tc_config_new(const char *const *args, int nargs, tc_config **out, const char **error)
+    void tc_config_free(tc_config *config)
+    int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
+                    tc_token_fn callback)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+**
+** text_core.h: decodes UTF-8, classifies, folds and segments text into search
+** tokens. Knows nothing of SQLite or Python; both are thin over this file, so
+** that a query is always cut exactly as the index was.
+**
+** A tc_config is immutable once made and may be shared by threads.
+*/
+#ifndef MNEMOGRAM_TEXT_CORE_H
+#define MNEMOGRAM_TEXT_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Version of the token rules. Another version means an index is rebuilt. */
+#define TC_RULES_VERSION 1
+
+/* Return codes. A token callback returns TC_OK to go on; any other value ends
+** the run at once and is returned unchanged. */
+#define TC_OK 0
+#define TC_NOMEM 7  /* same number as SQLITE_NOMEM */
+#define TC_ERROR 1  /* bad arguments; same number as SQLITE_ERROR */
+
+/* Modes of tc_tokenize(). */
+#define TC_DOCUMENT 0
+#define TC_QUERY 1 /* no tail tokens */
+
+/* Flags of a token. */
+#define TC_COLOCATED 0x0001 /* stands at the position of the token before it */
+#define TC_WORD 0x0010      /* a unicode61 token */
+#define TC_CJK 0x0020       /* from a run of CJK characters */
+#define TC_CLUSTER 0x0040   /* from a run of Thai, Lao, Khmer or Myanmar clusters */
+#define TC_EMOJI 0x0080     /* one emoji or pictograph */
+#define TC_SINGLE 0x0100    /* holds one character or cluster of its run: a run of
+                            ** one, or the tail. In a query such a token must be
+                            ** looked up as a prefix. */
+
+typedef struct tc_config tc_config;
+
+/* The arguments are those of the FTS5 tokenizer: name, value, name, value...
+**   remove_diacritics 0|1|2, categories, tokenchars, separators: as unicode61
+**   variants 0|1   fold traditional Chinese characters to simplified ones
+**   compat 0|1     unicode61 plus plain bigrams, every extra off
+** On TC_ERROR, *error points to a static text that says what is wrong.
+** The caller owns *out and frees it with tc_config_free(). */
+int tc_config_new(const char *const *args, int nargs, tc_config **out, const char **error);
+void tc_config_free(tc_config *config);
+
+/* token is not NUL-terminated and is valid only during the call.
+** start and end are byte offsets into the source. */
+typedef int (*tc_token_fn)(void *context, int flags, const char *token, int ntoken, int start,
+                           int end);
+
+/* Cuts text[0..n) into tokens, in order. Any bytes are accepted. */
+int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
+                tc_token_fn callback);
+
+#endif

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""History: every message of every conversation, kept whole and found again."""

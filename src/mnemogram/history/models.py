@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: MIT
+"""The values of the history: what goes in, and the evidence that comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final, Literal, TypeAlias
+
+from mnemogram.errors import InvalidArgument
+
+__all__ = [
+    "AppendResult",
+    "BrowseResult",
+    "EvidenceMessage",
+    "IndexReport",
+    "LegacyImport",
+    "Message",
+    "ReadResult",
+    "Role",
+    "ScrollResult",
+    "SearchHit",
+    "SearchResult",
+    "Session",
+    "SessionSummary",
+    "State",
+    "Status",
+    "format_time",
+    "to_microseconds",
+]
+
+Role: TypeAlias = Literal["user", "assistant", "tool"]
+State: TypeAlias = Literal["active", "compacted", "rewound"]
+Time: TypeAlias = datetime | str
+
+ROLES: Final = ("user", "assistant", "tool")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def to_microseconds(value: Time, name: str = "timestamp") -> int:
+    """Return an aware datetime or ISO 8601 string as microseconds since 1970 UTC.
+
+    A string without a zone (a date alone, for example) is UTC.
+
+    Raises:
+        InvalidArgument: not a time, or a datetime without a zone.
+    """
+    moment: datetime
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str):
+        text = value.strip()
+        if text[-1:] in ("Z", "z"):  # fromisoformat learnt the Z in 3.11
+            text = text[:-1] + "+00:00"
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=timezone.utc)
+        except ValueError as error:
+            raise InvalidArgument(
+                f"{name} is not an ISO 8601 time: {value!r}",
+                hint="Write it like 2026-03-01T09:00:00+08:00.",
+            ) from error
+    else:
+        raise InvalidArgument(
+            f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}",
+            hint="Pass an aware datetime or a string like 2026-03-01T09:00:00+08:00.",
+        )
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise InvalidArgument(
+            f"{name} has no time zone: {value!r}",
+            hint="Add the zone, for example tzinfo=timezone.utc.",
+        )
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def format_time(microseconds: int | None) -> str | None:
+    """Return microseconds since 1970 UTC as ISO 8601, or None for None."""
+    if microseconds is None:
+        return None
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value
+
+
+class _Result:
+    """Gives a dataclass its ``to_dict()``: plain JSON values under the field names."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value as JSON-ready dictionaries, lists and scalars."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+
+# --- what goes in ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation, named by the host.
+
+    Attributes:
+        id: the host's own id, unique for the user.
+        source: where the conversation happens (``chat``, ``cli``, ``cron``, ...).
+        title: shown in results and searched.
+        model: the model that answers.
+        parent: id of the session that this one continues; it may arrive later.
+        started_at: aware datetime or ISO 8601; the first message's time by default.
+    """
+
+    id: str
+    _: KW_ONLY
+    source: str = "chat"
+    title: str | None = None
+    model: str | None = None
+    parent: str | None = None
+    started_at: Time | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One utterance.
+
+    Attributes:
+        role: ``user``, ``assistant`` or ``tool``.
+        content: the whole text; None counts as empty.
+        uid: the host's own id, unique in its session; derived where missing.
+        timestamp: aware datetime or ISO 8601; the time of the append by default.
+        tool_calls: what the assistant asked for: JSON-ready value or JSON text.
+        tool_call_id, tool_name, tool_status: which call a tool message answers, and how.
+        provenance: ``observed``, or ``legacy_snapshot`` for imported ones.
+    """
+
+    role: Role
+    content: str | None
+    _: KW_ONLY
+    uid: str | None = None
+    timestamp: Time | None = None
+    tool_calls: Any = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_status: str | None = None
+    provenance: str = "observed"
+
+
+# --- what comes out --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult(_Result):
+    """What an append did.
+
+    Attributes:
+        inserted: messages stored now.
+        repeated: messages whose uid was there before; nothing was changed.
+        refused: messages refused because their session was deleted.
+        ids: the store's id of each message given, in order; None where refused.
+        notes: one sentence for each text that had to be changed to be storable.
+    """
+
+    inserted: int
+    repeated: int
+    refused: int
+    ids: tuple[int | None, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceMessage(_Result):
+    """A stored message as shown to a reader, possibly cut, with the cut marked.
+
+    Attributes:
+        anchor: whether it is the message that matched or was asked for.
+        content_truncated: whether ``content`` is shorter than what is stored.
+        original_content_chars: length of the stored content in code points.
+    """
+
+    id: int
+    uid: str
+    role: Role
+    timestamp: str | None
+    state: State
+    provenance: str
+    content: str
+    tool_name: str | None
+    tool_call_id: str | None
+    tool_calls: Any
+    tool_status: str | None
+    anchor: bool
+    content_truncated: bool
+    original_content_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit(_Result):
+    """One conversation that answers the query, by its best message.
+
+    Attributes:
+        when: time of the matched message.
+        snippet: excerpt around the match, the matched characters between marks.
+        score: larger is better; comparable inside one answer only.
+        messages: the matched message and its surroundings, in order.
+        bookend_start, bookend_end: first and last messages of the session.
+        messages_before, messages_after: how many more there are on each side.
+    """
+
+    session_id: str
+    title: str | None
+    source: str
+    model: str | None
+    when: str | None
+    matched_role: Role | None
+    match_message_id: int | None
+    snippet: str
+    score: float
+    messages: tuple[EvidenceMessage, ...]
+    bookend_start: tuple[EvidenceMessage, ...]
+    bookend_end: tuple[EvidenceMessage, ...]
+    messages_before: int
+    messages_after: int
+    detail: Literal["full", "anchor"]
+    parent_session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyImport(_Result):
+    """How far the import from the host's older store has come."""
+
+    complete: bool
+    imported: int = 0
+    set_aside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(_Result):
+    """The answer of ``History.search``.
+
+    Attributes:
+        search_path: the route that answered: ``cjk``, ``cjk_or``, ``fts5``,
+            ``fts5_or``, ``trigram``, ``like`` or ``empty``.
+        complete: whether every message was looked at.
+        candidate_limit_reached: whether candidates were left unexamined.
+        index_status: for each FTS table true, false, or its building progress.
+        cursor: pass it to the next search to go on after these results.
+    """
+
+    success: bool
+    mode: Literal["discover"]
+    query: str
+    detail: str
+    results: tuple[SearchHit, ...]
+    count: int
+    search_path: str
+    complete: bool
+    candidate_limit: int
+    candidate_limit_reached: bool
+    index_status: Mapping[str, Any]
+    legacy_import: LegacyImport
+    hint: str | None
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScrollResult(_Result):
+    """Messages around an anchor."""
+
+    success: bool
+    mode: Literal["scroll"]
+    session_id: str
+    title: str | None
+    source: str
+    around: int
+    messages: tuple[EvidenceMessage, ...]
+    messages_before: int
+    messages_after: int
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult(_Result):
+    """The beginning and the end of a session."""
+
+    success: bool
+    mode: Literal["read"]
+    session_id: str
+    title: str | None
+    source: str
+    model: str | None
+    started_at: str | None
+    last_active_at: str | None
+    message_count: int
+    messages: tuple[EvidenceMessage, ...]
+    omitted: int
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary(_Result):
+    """One session in a list."""
+
+    session_id: str
+    title: str | None
+    source: str
+    model: str | None
+    started_at: str | None
+    last_active_at: str | None
+    message_count: int
+    parent_session_id: str | None
+    end_reason: str | None
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrowseResult(_Result):
+    """Recent sessions, the last active first."""
+
+    success: bool
+    mode: Literal["browse"]
+    results: tuple[SessionSummary, ...]
+    count: int
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport(_Result):
+    """One FTS table.
+
+    Attributes:
+        state: ``ready``, ``building``, ``detached`` or ``absent`` (not kept by policy).
+        indexed, total: messages seen by the index, and messages there are for it.
+        bytes: size of its tables in the file; None where it was not measured.
+        reason: why it is not ready.
+    """
+
+    name: str
+    state: Literal["ready", "building", "detached", "absent"]
+    indexed: int
+    total: int
+    bytes: int | None
+    token_version: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status(_Result):
+    """State of one user's history."""
+
+    path: str
+    policy: str
+    sessions: int
+    messages: int
+    bytes: int
+    wal_bytes: int
+    journal_mode: str
+    schema_version: int
+    tokenizer: str | None
+    tokenizer_error: str | None
+    sqlite_version: str
+    indexes: tuple[IndexReport, ...]
+    legacy_import: LegacyImport
+    notes: tuple[str, ...] = field(default=())
