@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Memory that AI agents can trust: whole conversations and scene rules.
+
+``mnemogram.open(root)`` gives the stores of all users below a directory;
+``History.open(path)`` and ``SceneMemory.open(path)`` open a single file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mnemogram import extension, text
+from mnemogram.errors import (
+    Busy,
+    ExtensionUnavailable,
+    InvalidArgument,
+    MnemogramError,
+    NotFound,
+    QueryTimeout,
+    SchemaTooNew,
+    SessionDeleted,
+    StorageUnavailable,
+    StoreClosed,
+)
+from mnemogram.history.models import (
+    AppendResult,
+    BrowseResult,
+    EvidenceMessage,
+    Message,
+    ReadResult,
+    ScrollResult,
+    SearchHit,
+    SearchResult,
+    Session,
+    SessionSummary,
+    Status,
+)
+from mnemogram.history.store import History
+from mnemogram.host import Mnemogram, open
+
+if TYPE_CHECKING:
+    from mnemogram.memory import SceneMemory, Triple
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AppendResult",
+    "BrowseResult",
+    "Busy",
+    "EvidenceMessage",
+    "ExtensionUnavailable",
+    "History",
+    "InvalidArgument",
+    "Message",
+    "Mnemogram",
+    "MnemogramError",
+    "NotFound",
+    "QueryTimeout",
+    "ReadResult",
+    "SceneMemory",
+    "SchemaTooNew",
+    "ScrollResult",
+    "SearchHit",
+    "SearchResult",
+    "Session",
+    "SessionDeleted",
+    "SessionSummary",
+    "Status",
+    "StorageUnavailable",
+    "StoreClosed",
+    "Triple",
+    "__version__",
+    "extension",
+    "open",
+    "text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The scene memory is imported when first used: histories do not need it.
+    if name in ("SceneMemory", "Triple"):
+        from mnemogram import memory
+
+        return getattr(memory, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

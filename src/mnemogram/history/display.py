@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""Stored rows as evidence: display caps, marked cuts, and the budget of an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from mnemogram.history.models import EvidenceMessage, SearchHit, format_time
+from mnemogram.text import cut, cut_around
+
+__all__ = [
+    "BOOKEND_CHARS",
+    "DEFAULT_BUDGET",
+    "MESSAGE_COLUMNS",
+    "READ_CHARS",
+    "WINDOW_CHARS",
+    "evidence",
+    "fit_hits",
+    "fit_messages",
+    "json_bytes",
+]
+
+#: Display caps, in code points.
+BOOKEND_CHARS: Final = 1_200
+WINDOW_CHARS: Final = 4_000
+READ_CHARS: Final = 2_000
+PREVIEW_CHARS: Final = 80
+TOOL_CALLS_CHARS: Final = 1_200
+#: A whole answer's default size as JSON, in bytes of UTF-8.
+DEFAULT_BUDGET: Final = 64 * 1024
+_SMALLEST_CAP: Final = 120
+
+#: What :func:`evidence` needs of a row of ``messages AS m``.
+MESSAGE_COLUMNS: Final = (
+    "m.id, m.uid, m.role, m.timestamp, m.state, m.provenance, m.content,"
+    " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status"
+)
+
+Row = tuple[Any, ...]
+
+
+def _shown_calls(text: str | None, cap: int) -> Any:
+    """Tool calls as the JSON value they are, or the beginning of their text where long."""
+    if text is None:
+        return None
+    if len(text) > cap:
+        shown, _, length = cut(text, cap)
+        return {"truncated": True, "original_chars": length, "text": shown}
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _shown_time(row: Row) -> str | None:
+    # An imported snapshot was given no event time, so none is claimed for it.
+    return None if row[5] == "legacy_snapshot" and row[3] <= 0 else format_time(row[3])
+
+
+def evidence(
+    row: Row, cap: int, *, anchor: bool = False, span: tuple[int, int] | None = None
+) -> EvidenceMessage:
+    """Return a row of :data:`MESSAGE_COLUMNS` as it is shown.
+
+    Args:
+        cap: most code points of the content to show.
+        span: code points of a match that the cut must keep in sight.
+    """
+    content = row[6]
+    if span is not None and len(content) > cap:
+        shown, truncated, length, _ = cut_around(content, cap, *span)
+    else:
+        shown, truncated, length = cut(content, cap)
+    return EvidenceMessage(
+        id=row[0],
+        uid=row[1],
+        role=row[2],
+        timestamp=_shown_time(row),
+        state=row[4],
+        provenance=row[5],
+        content=shown,
+        tool_name=row[7],
+        tool_call_id=row[8],
+        tool_calls=_shown_calls(row[9], min(cap, TOOL_CALLS_CHARS)),
+        tool_status=row[10],
+        anchor=anchor,
+        content_truncated=truncated,
+        original_content_chars=length,
+    )
+
+
+def json_bytes(value: Any) -> int:
+    """Return the size of a result as a tool would send it: JSON in UTF-8."""
+    plain = value.to_dict() if hasattr(value, "to_dict") else value
+    return len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def _recut(message: EvidenceMessage, cap: int) -> EvidenceMessage:
+    shown, truncated, _ = cut(message.content, cap)
+    calls = message.tool_calls
+    if calls is not None:
+        text = calls if isinstance(calls, str) else json.dumps(calls, ensure_ascii=False)
+        if len(text) > cap:
+            calls = {"truncated": True, "original_chars": len(text), "text": cut(text, cap)[0]}
+    if not truncated and calls is message.tool_calls:
+        return message
+    return replace(
+        message,
+        content=shown,
+        content_truncated=message.content_truncated or truncated,
+        tool_calls=calls,
+    )
+
+
+def fit_messages(
+    messages: tuple[EvidenceMessage, ...], budget: int, overhead: int
+) -> tuple[tuple[EvidenceMessage, ...], bool]:
+    """Shorten messages evenly until they fit, keeping every one of them.
+
+    Args:
+        budget: bytes of JSON for the whole answer.
+        overhead: bytes that the rest of the answer takes.
+
+    Returns:
+        The messages, and whether any was shortened for the budget.
+    """
+    cap = WINDOW_CHARS
+    fitted = messages
+    while overhead + sum(json_bytes(each) + 2 for each in fitted) > budget:
+        if cap <= _SMALLEST_CAP:
+            break
+        cap //= 2
+        fitted = tuple(_recut(each, cap) for each in messages)
+    return fitted, fitted is not messages
+
+
+def _shorten(hit: SearchHit, cap: int, *, anchors: bool) -> SearchHit:
+    def each(messages: Iterable[EvidenceMessage]) -> tuple[EvidenceMessage, ...]:
+        return tuple(m if m.anchor and not anchors else _recut(m, cap) for m in messages)
+
+    return replace(
+        hit,
+        messages=each(hit.messages),
+        bookend_start=each(hit.bookend_start),
+        bookend_end=each(hit.bookend_end),
+    )
+
+
+def _without_surroundings(hit: SearchHit) -> SearchHit:
+    anchors = tuple(m for m in hit.messages if m.anchor)
+    before = next((i for i, m in enumerate(hit.messages) if m.anchor), 0)
+    after = len(hit.messages) - before - len(anchors)
+    return replace(
+        hit,
+        messages=anchors,
+        bookend_start=(),
+        bookend_end=(),
+        messages_before=hit.messages_before + before,
+        messages_after=hit.messages_after + max(0, after),
+        detail="anchor",
+    )
+
+
+def fit_hits(
+    hits: tuple[SearchHit, ...], budget: int, overhead: int
+) -> tuple[tuple[SearchHit, ...], bool]:
+    """Make search hits fit the budget: surroundings shrink before matches do.
+
+    Returns:
+        The hits, never fewer, and whether anything was shortened for the budget.
+    """
+    fitted = list(hits)
+
+    def fits() -> bool:
+        return overhead + sum(json_bytes(each) + 2 for each in fitted) <= budget
+
+    if fits():
+        return hits, False
+    for cap in (1_000, 500, 250):
+        fitted = [_shorten(each, cap, anchors=False) for each in fitted]
+        if fits():
+            return tuple(fitted), True
+    for place in range(len(fitted) - 1, -1, -1):
+        fitted[place] = _without_surroundings(fitted[place])
+        if fits():
+            return tuple(fitted), True
+    for cap in (2_000, 1_000, 500, 250, _SMALLEST_CAP):
+        fitted = [_shorten(each, cap, anchors=True) for each in fitted]
+        if fits():
+            break
+    return tuple(fitted), True

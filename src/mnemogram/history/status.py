@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""What the history says of itself: counts, sizes and the state of each index."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+import apsw
+
+from mnemogram import extension
+from mnemogram.database import Connection, Database
+from mnemogram.history import indexes
+from mnemogram.history.models import IndexReport, LegacyImport, Status
+
+__all__ = ["index_status", "legacy_import", "report"]
+
+
+def _missing(connection: Connection, state: indexes.IndexState) -> int:
+    return sum(
+        int(connection.one("SELECT count(*) FROM messages WHERE id > ? AND id <= ?", (low, high)))
+        for low, high in state.gaps
+    )
+
+
+def index_status(connection: Connection, states: dict[str, indexes.IndexState]) -> dict[str, Any]:
+    """Return, for each of the three tables, whether it is whole and usable here.
+
+    ``building`` is there where something builds: the fraction of message ids done.
+    """
+    shown: dict[str, Any] = {}
+    building: dict[str, float] = {}
+    for definition in indexes.INDEXES:
+        state = states.get(definition.name)
+        usable = state is not None and (state.token_version == 0 or connection.has_tokenizer)
+        shown[definition.name] = bool(usable and state is not None and state.state == "ready")
+        if state is not None and state.state == "building":
+            low, high = state.gaps[0]
+            building[definition.name] = round(low / high, 4) if high else 0.0
+    if building:
+        shown["building"] = building
+    return shown
+
+
+def legacy_import(connection: Connection) -> LegacyImport:
+    """Return how far the import of older conversations has come."""
+    values = dict(
+        connection.execute("SELECT key, value FROM meta WHERE key GLOB 'legacy_*'").fetchall()
+    )
+    return LegacyImport(
+        complete=values.get("legacy_done", "1") == "1",
+        imported=int(values.get("legacy_imported", "0")),
+        set_aside=int(connection.one("SELECT count(*) FROM legacy_set_aside") or 0),
+    )
+
+
+def _sizes(connection: Connection) -> dict[str, int]:
+    """Bytes of each FTS table with its shadow tables, from the dbstat table."""
+    sizes: dict[str, int] = {}
+    with contextlib.suppress(apsw.SQLError):  # a SQLite built without dbstat
+        for name, size in connection.execute(
+            "SELECT name, sum(pgsize) FROM dbstat WHERE name GLOB 'messages_fts*' GROUP BY name"
+        ):
+            table = max(
+                (each.name for each in indexes.INDEXES if name.startswith(each.name)), key=len
+            )
+            sizes[table] = sizes.get(table, 0) + int(size)
+    return sizes
+
+
+def report(connection: Connection, database: Database, policy: str, *, sizes: bool) -> Status:
+    """Return the state of one user's history."""
+    states = indexes.load_states(connection)
+    measured = _sizes(connection) if sizes else {}
+    reports = []
+    for definition in indexes.INDEXES:
+        state = states.get(definition.name)
+        condition = " WHERE substring" if definition.name == indexes.TRIGRAM.name else ""
+        total = int(connection.one(f"SELECT count(*) FROM messages{condition}"))
+        if state is None:
+            reports.append(IndexReport(definition.name, "absent", 0, total, None, None, None))
+            continue
+        missing = min(total, _missing(connection, state))
+        reports.append(
+            IndexReport(
+                name=definition.name,
+                state=state.state,
+                indexed=total - missing,
+                total=total,
+                bytes=measured.get(definition.name),
+                token_version=state.token_version or None,
+                reason=state.reason,
+            )
+        )
+    notes = []
+    if database.tokenizer_error is not None:
+        notes.append(
+            f"The tokenizer extension is not loaded ({database.tokenizer_error}): "
+            "words of Chinese, Japanese, Korean and Thai are found by scanning."
+        )
+    if database.journal_mode != "wal":
+        notes.append(
+            "WAL cannot work on this file system (a network share?); "
+            f"the journal mode is {database.journal_mode}, so readers and writers wait "
+            "for each other."
+        )
+    size = os.stat(database.path).st_size
+    wal = f"{database.path}-wal"
+    return Status(
+        path=str(database.path),
+        policy=policy,
+        sessions=int(connection.one("SELECT count(*) FROM sessions")),
+        messages=int(connection.one("SELECT count(*) FROM messages")),
+        bytes=size,
+        wal_bytes=os.stat(wal).st_size if os.path.exists(wal) else 0,
+        journal_mode=database.journal_mode,
+        schema_version=int(connection.one("PRAGMA user_version")),
+        tokenizer=extension.path() if database.has_tokenizer else None,
+        tokenizer_error=database.tokenizer_error,
+        sqlite_version=apsw.sqlite_lib_version(),
+        indexes=tuple(reports),
+        legacy_import=legacy_import(connection),
+        notes=tuple(notes),
+    )

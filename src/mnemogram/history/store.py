@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: MIT
+"""The history of one user: the face of everything in this package."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, Literal
+
+from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
+from mnemogram.errors import InvalidArgument, NotFound
+from mnemogram.history import display, indexes, reading, search, status, writing
+from mnemogram.history.models import (
+    AppendResult,
+    BrowseResult,
+    Message,
+    ReadResult,
+    Role,
+    ScrollResult,
+    SearchResult,
+    Session,
+    Status,
+    Time,
+)
+from mnemogram.history.schema import SCHEMA
+
+__all__ = ["History"]
+
+#: Reasons that take a conversation out of the model's context when it ends.
+END_REASONS: Final = (
+    "new_session",
+    "session_reset",
+    "session_switch",
+    "idle",
+    "daily",
+    "suspended",
+    "resume_pending_expired",
+    "compression",
+)
+Redactor = Callable[[str], str]
+
+
+class History:
+    """Every message of one user's conversations, kept whole and found again.
+
+    Use :meth:`open` for a single file, or ``Mnemogram.history`` for a user.
+    Safe for threads; a context manager.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        policy: indexes.Policy | None,
+        trigram: bool | None,
+        redactor: Redactor | None,
+        answer_budget: int,
+    ) -> None:
+        self._database = database
+        self._redactor = redactor
+        self._budget = answer_budget
+        with database.read() as connection:
+            stored = dict(
+                connection.execute("SELECT key, value FROM meta WHERE key IN ('policy', 'trigram')")
+            )
+        self._policy: indexes.Policy = policy or stored.get("policy", "auto")
+        self._trigram = stored.get("trigram", "1") == "1" if trigram is None else trigram
+        # Raises for an unknown policy before anything is written.
+        indexes.wanted(self._policy, has_tokenizer=True, trigram=True)
+        chosen = {"policy": self._policy, "trigram": str(int(self._trigram))}
+        self._unsaved_choice = chosen if chosen != stored else {}
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        policy: indexes.Policy | None = None,
+        trigram: bool | None = None,
+        redactor: Redactor | None = None,
+        answer_budget: int = display.DEFAULT_BUDGET,
+        busy_timeout: float = DEFAULT_BUSY_TIMEOUT,
+        load_extension: bool = True,
+        synchronous: Literal["full", "normal"] = "full",
+        read_only: bool = False,
+    ) -> History:
+        """Open a history file, made (0600) where it is missing.
+
+        Args:
+            path: the file.
+            policy: which indexes are kept: ``auto``, ``portable`` or ``all``; the
+                file's own choice by default.
+            trigram: keep the substring index; the file's own choice by default.
+            redactor: called with every text before it is stored.
+            answer_budget: bytes of JSON that one answer may take.
+            busy_timeout: seconds to wait for another process's write lock.
+            load_extension: try to load the tokenizer.
+            synchronous: ``full`` survives a power cut, ``normal`` a process kill.
+            read_only: never write, not even to bring the schema up to date.
+
+        Raises:
+            SchemaTooNew: a newer release wrote the file.
+            StorageUnavailable: the file cannot be opened, or is not a history.
+            InvalidArgument: an option is out of range.
+        """
+        reading.checked_int(answer_budget, "answer_budget", 4_096, 2**31)
+        database = Database(
+            path,
+            SCHEMA,
+            read_only=read_only,
+            busy_timeout=busy_timeout,
+            load_extension=load_extension,
+            synchronous=synchronous,
+        )
+        try:
+            return cls(
+                database,
+                policy=policy,
+                trigram=trigram,
+                redactor=redactor,
+                answer_budget=answer_budget,
+            )
+        except BaseException:
+            database.close()
+            raise
+
+    # -- writing
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A write transaction in which the file's indexes are ours to keep in step."""
+        with self._database.write() as connection:
+            if self._unsaved_choice:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+                    list(self._unsaved_choice.items()),
+                )
+            indexes.prepare_for_writing(connection, policy=self._policy, trigram=self._trigram)
+            yield connection
+        self._unsaved_choice = {}
+
+    def append(self, session: Session | str, messages: Iterable[Message]) -> AppendResult:
+        """Store messages of a session: all of them or, on an error, none.
+
+        Idempotent by (session, uid): the first write wins, a repeat is counted and
+        changes nothing. A message without uid gets one from its place in
+        ``messages``, its content and its timestamp, so that a replay of the same
+        list adds nothing; give uids (or timestamps) when you append piece by piece.
+
+        Args:
+            session: the session, made where it is new; or its id.
+            messages: the messages, in order.
+
+        Returns:
+            Counts, and the store's id of every message.
+
+        Raises:
+            InvalidArgument: a value is of the wrong kind.
+            Busy: another process held the write lock too long.
+            StorageUnavailable: the store cannot be written.
+        """
+        listed = [self._redacted(message) for message in messages]
+        with self._writing() as connection:
+            return writing.append(connection, session, listed)
+
+    def append_many(
+        self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
+    ) -> list[AppendResult]:
+        """Store several conversations in one transaction; see :meth:`append`."""
+        listed = [
+            (session, [self._redacted(message) for message in messages])
+            for session, messages in conversations
+        ]
+        with self._writing() as connection:
+            return [writing.append(connection, session, each) for session, each in listed]
+
+    def _redacted(self, message: Message) -> Message:
+        if self._redactor is None or not isinstance(message, Message):
+            return message
+        calls = message.tool_calls
+        if calls is not None:
+            calls = writing.map_strings(calls, self._redactor)
+        return replace(
+            message,
+            content=None if message.content is None else self._redactor(message.content),
+            tool_calls=calls,
+        )
+
+    def amend(
+        self,
+        session: str,
+        uid: str,
+        *,
+        content: str | None = None,
+        tool_calls: Any = None,
+        tool_status: str | None = None,
+    ) -> None:
+        """Correct a stored message; what is None stays as it is.
+
+        Raises:
+            NotFound: no such session or message.
+        """
+        if self._redactor is not None and content is not None:
+            content = self._redactor(content)
+        with self._writing() as connection:
+            writing.amend(
+                connection,
+                session,
+                uid,
+                content=content,
+                tool_calls=tool_calls,
+                tool_status=tool_status,
+            )
+
+    def mark_compacted(self, session: str, uids: Sequence[str]) -> int:
+        """Say that messages left the model's context; they stay evidence.
+
+        Call it after the host has committed its new context.
+
+        Returns:
+            How many messages changed.
+
+        Raises:
+            NotFound: no such session.
+        """
+        with self._writing() as connection:
+            return writing.set_state(connection, session, _uids(uids), "compacted")
+
+    def rewind(self, session: str, uids: Sequence[str]) -> int:
+        """Hide messages that were undone, everywhere and for good.
+
+        Returns:
+            How many messages changed.
+
+        Raises:
+            NotFound: no such session.
+        """
+        with self._writing() as connection:
+            return writing.set_state(connection, session, _uids(uids), "rewound")
+
+    def end_session(self, session: str, reason: str) -> None:
+        """Say that a session ended, and why.
+
+        Args:
+            reason: a reset (``new_session``, ``session_reset``, ``session_switch``,
+                ``idle``, ``daily``, ...) or ``compression`` takes the session out of
+                the running context, so that its messages are found again; any other
+                word is kept as it is.
+
+        Raises:
+            NotFound: no such session.
+        """
+        if not isinstance(reason, str) or not reason.strip():
+            raise InvalidArgument("reason is blank", hint=f"For example {END_REASONS[0]!r}.")
+        with self._writing() as connection:
+            connection.execute(
+                "UPDATE sessions SET end_reason = ? WHERE key = ?", (reason.strip(), session)
+            )
+            if not connection.changes():
+                raise NotFound(f"no session {session!r}")
+
+    # -- reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 3,
+        roles: Sequence[Role] = ("user", "assistant"),
+        sort: Literal["relevance", "newest", "oldest"] = "relevance",
+        detail: Literal["adaptive", "full"] = "adaptive",
+        window: int = 5,
+        after: Time | None = None,
+        before: Time | None = None,
+        sources: Sequence[str] | None = None,
+        exclude_sessions: Sequence[str] = (),
+        current_session: str | None = None,
+        timeout: float = 3.0,
+        cursor: str | None = None,
+    ) -> SearchResult:
+        """Find the conversations that answer a query, one result for each lineage.
+
+        Args:
+            query: any text: words, ``"phrases"``, ``AND OR NOT``, parentheses, ``*``.
+            limit: most results, 1 to 10.
+            roles: whose messages may match.
+            sort: ``relevance``, or message time ``newest`` or ``oldest`` first.
+            detail: ``adaptive`` shows the surroundings of the first result, ``full`` of all.
+            window: messages shown on each side of a match, 1 to 20.
+            after: earliest message time, inclusive.
+            before: latest message time, exclusive.
+            sources: only sessions of these sources.
+            exclude_sessions: ids of sessions to leave out.
+            current_session: id of the running session; what is still in its context
+                is left out.
+            timeout: seconds for the whole request.
+            cursor: the ``cursor`` of an earlier answer, to go on after it.
+
+        Raises:
+            InvalidArgument: an argument is out of range.
+            QueryTimeout: the time passed before anything could be answered.
+            StorageUnavailable: the store cannot be read.
+        """
+        request = search.checked_request(
+            query,
+            limit=limit,
+            roles=roles,
+            sort=sort,
+            detail=detail,
+            window=window,
+            after=after,
+            before=before,
+            sources=sources,
+            exclude_sessions=exclude_sessions,
+            current_session=current_session,
+            timeout=timeout,
+            cursor=cursor,
+            budget=self._budget,
+        )
+        with self._database.read(timeout=timeout) as connection:
+            return search.discover(connection, request)
+
+    def scroll(self, session: str, around: int, *, window: int = 5) -> ScrollResult:
+        """Return the messages around one message of a session.
+
+        Args:
+            session: the session's id.
+            around: the store's id of the message (``match_message_id``, ``id``).
+            window: messages on each side, 1 to 20.
+
+        Raises:
+            NotFound: no such session; ``anchor_not_in_history`` or
+                ``anchor_not_in_session`` as code where the message is not there.
+        """
+        with self._database.read() as connection:
+            return reading.scroll(connection, session, around, window=window, budget=self._budget)
+
+    def read(self, session: str) -> ReadResult:
+        """Return the first 20 and the last 10 messages of a session.
+
+        Raises:
+            NotFound: no such session.
+        """
+        with self._database.read() as connection:
+            return reading.read(connection, session, budget=self._budget)
+
+    def browse(self, *, limit: int = 10) -> BrowseResult:
+        """Return the sessions that were active last.
+
+        Args:
+            limit: most sessions, 1 to 10.
+        """
+        with self._database.read() as connection:
+            return reading.browse(connection, limit=limit)
+
+    def status(self, *, sizes: bool = True) -> Status:
+        """Return counts, sizes and the state of every index.
+
+        Args:
+            sizes: measure each index's bytes, which reads the file's page list.
+        """
+        with self._database.read() as connection:
+            return status.report(connection, self._database, self._policy, sizes=sizes)
+
+    # -- upkeep
+
+    def maintain(self, *, batch_size: int = 500) -> indexes.BuildStep | None:
+        """Do one bounded step of index building.
+
+        Args:
+            batch_size: most messages to index in this step.
+
+        Returns:
+            What was done, None where nothing is due.
+        """
+        reading.checked_int(batch_size, "batch_size", 1, 100_000)
+        with self._writing() as connection:
+            for name, state in indexes.load_states(connection).items():
+                if state.state == "building":
+                    return indexes.build_step(connection, name, max_rows=batch_size)
+        return None
+
+    # -- life
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return str(self._database.path)
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._database.closed
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _uids(uids: Sequence[str]) -> Sequence[str]:
+    if isinstance(uids, str):
+        raise InvalidArgument("uids must be a list of strings", hint="Pass [uid] for one.")
+    return uids

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""The host's object: one root directory, and the stores of its users."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from mnemogram import database
+from mnemogram.errors import InvalidArgument, StoreClosed
+from mnemogram.history.store import History
+
+if TYPE_CHECKING:
+    from mnemogram.memory import SceneMemory
+
+__all__ = ["Mnemogram", "open"]
+
+DEFAULT_MAX_OPEN: Final = 64
+_S = TypeVar("_S", History, "SceneMemory")
+
+
+class Mnemogram:
+    """All users' stores below one root directory.
+
+    Stores are opened when first asked for and kept in a bounded LRU; one that
+    falls out is closed once nobody holds it any more. Safe for threads.
+
+    Args:
+        root: directory of all users; made private (0700).
+        key_secret: makes directory names an HMAC of the user's id.
+        max_open: how many stores stay open at once, of each kind.
+        memory_options: keyword arguments for every ``SceneMemory.open``.
+        history_options: keyword arguments for every ``History.open``.
+
+    Raises:
+        InvalidArgument: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        key_secret: bytes | str | None = None,
+        max_open: int = DEFAULT_MAX_OPEN,
+        memory_options: dict[str, Any] | None = None,
+        **history_options: Any,
+    ) -> None:
+        if max_open < 1:
+            raise InvalidArgument("max_open must be 1 or more", hint="64 is the default.")
+        self.root = Path(os.path.abspath(os.path.expanduser(os.fspath(root))))
+        self._key_secret = key_secret
+        self._max_open = max_open
+        self._history_options = history_options
+        self._memory_options = memory_options or {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._histories: OrderedDict[str, History] = OrderedDict()
+        self._memories: OrderedDict[str, SceneMemory] = OrderedDict()
+
+    def history(self, user_id: str) -> History:
+        """Return the history of a user, opened or made.
+
+        Raises:
+            InvalidArgument: the id is blank or reserved.
+            StorageUnavailable: the file cannot be opened.
+        """
+        return self._store(
+            self._histories,
+            user_id,
+            lambda directory: History.open(directory / "state.db", **self._history_options),
+        )
+
+    def memory(self, user_id: str) -> SceneMemory:
+        """Return the scene memory of a user, opened or made.
+
+        Raises:
+            InvalidArgument: the id is blank or reserved.
+            StorageUnavailable: the file cannot be opened.
+        """
+        from mnemogram.memory import SceneMemory
+
+        return self._store(
+            self._memories,
+            user_id,
+            lambda directory: SceneMemory.open(directory / "memory.db", **self._memory_options),
+        )
+
+    def user_directory(self, user_id: str) -> Path:
+        """Return the directory of a user's files, made private from the root down."""
+        key = database.user_key(user_id, key_secret=self._key_secret)
+        return database.user_directory(self.root, key)
+
+    def users(self) -> tuple[str, ...]:
+        """Return the keys (not the ids, which are not kept) of the users there are."""
+        try:
+            return tuple(sorted(each.name for each in os.scandir(self.root / "users")))
+        except FileNotFoundError:
+            return ()
+
+    def _store(self, cache: OrderedDict[str, _S], user_id: str, make: Callable[[Path], _S]) -> _S:
+        key = database.user_key(user_id, key_secret=self._key_secret)
+        with self._lock:
+            if self._closed:
+                raise StoreClosed(f"{self.root} is closed")
+            store = cache.get(key)
+            if store is not None and not store.closed:
+                cache.move_to_end(key)
+                return store
+            store = make(database.user_directory(self.root, key))
+            cache[key] = store
+            while len(cache) > self._max_open:
+                # Dropping the reference is enough: a caller may still be using it.
+                cache.popitem(last=False)
+            return store
+
+    def close(self) -> None:
+        """Close every store. Closing twice does nothing."""
+        with self._lock:
+            self._closed = True
+            for store in (*self._histories.values(), *self._memories.values()):
+                store.close()
+            self._histories.clear()
+            self._memories.clear()
+
+    def __enter__(self) -> Mnemogram:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open(root: str | os.PathLike[str], **options: Any) -> Mnemogram:
+    """Open the memory of all users below ``root``; see :class:`Mnemogram`."""
+    return Mnemogram(root, **options)
