@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+# The compiled query: match.c over the text core, for texts that no index covers and for marks.
+
+cdef enum:
+    STOP = 101  # ends a scan early; none of the text core's codes
+
+
+cdef struct Hit:
+    int phrase
+    int start
+    int end
+
+
+cdef struct Hits:
+    Hit *items
+    Py_ssize_t n
+    Py_ssize_t allocated
+    Py_ssize_t limit
+    int nphrase  # later phrases are negative: not reported
+
+
+cdef struct Seen:
+    uint8_t *phrases
+    const int *program
+    int nprogram
+    int left
+    bint monotone
+
+
+cdef struct Count:
+    Py_ssize_t *found
+    int *position
+    int nphrase
+
+
+cdef int on_hit(void *context, int phrase, int position, int start, int end) noexcept nogil:
+    cdef Hits *hits = <Hits *>context
+    cdef Hit *grown
+    if phrase >= hits.nphrase:
+        return TC_OK
+    if hits.n == hits.limit:
+        return STOP
+    if hits.n == hits.allocated:
+        hits.allocated = hits.allocated * 2 if hits.allocated else 64
+        grown = <Hit *>realloc(hits.items, hits.allocated * sizeof(Hit))
+        if grown == NULL:
+            return TC_NOMEM
+        hits.items = grown
+    hits.items[hits.n] = Hit(phrase, start, end)
+    hits.n += 1
+    return STOP if hits.n == hits.limit else TC_OK
+
+
+cdef int on_seen(void *context, int phrase, int position, int start, int end) noexcept nogil:
+    cdef Seen *seen = <Seen *>context
+    if seen.phrases[phrase]:
+        return TC_OK
+    seen.phrases[phrase] = 1
+    seen.left -= 1
+    if seen.left == 0:
+        return STOP
+    if seen.monotone and tm_evaluate(seen.program, seen.nprogram, seen.phrases):
+        return STOP
+    return TC_OK
+
+
+cdef int on_count(void *context, int phrase, int position, int start, int end) noexcept nogil:
+    cdef Count *count = <Count *>context
+    if phrase < count.nphrase and count.position[phrase] != position:
+        count.position[phrase] = position
+        count.found[phrase] += 1
+    return TC_OK
+
+
+cdef bytes utf8_of(object text):
+    """The bytes of a text as the text core takes them; lone surrogates are broken bytes to it."""
+    cdef bytes data
+    if isinstance(text, str):
+        data = (<str>text).encode("utf-8", "surrogatepass")
+    elif isinstance(text, bytes):
+        data = text
+    else:
+        raise TypeError(f"a text must be str or bytes, not {type(text).__name__}")
+    if len(data) > INT_MAX:
+        raise ValueError("a text of more than 2 GiB cannot be searched")
+    return data
+
+
+cdef class Matcher:
+    """A compiled query: tests texts, finds occurrences and counts them.
+
+    It gives the same answer as an index by cjk_unicode61 over the same columns. Immutable, and
+    may be used by several threads; the interpreter is released while texts are scanned.
+    """
+
+    def __cinit__(self, Node root, tuple positive not None, tuple negative not None,
+                  Tokenizer tokenizer not None, bint substring):
+        cdef list program = []
+        self.tokenizer = tokenizer
+        self.phrases = positive
+        self.substring = substring
+        self.nphrase = <int>(len(positive) + len(negative))
+        if tm_set_new(tokenizer.config, TM_SUBSTRING if substring else TM_WORDS,
+                      &self.set) != TC_OK:
+            raise MemoryError
+        for leaf in positive + negative:
+            self.add(leaf)
+        self.monotone = True
+        if root is not None:
+            self.assemble(root, True, program, [0], [len(positive)])
+        if program_depth(program) > TM_STACK:
+            raise ValueError("the query is nested too deeply")
+        self.program = <int *>malloc((len(program) + 1) * sizeof(int))
+        if self.program == NULL:
+            raise MemoryError
+        self.nprogram = <int>len(program)
+        for i in range(self.nprogram):
+            self.program[i] = program[i]
+
+    def __dealloc__(self):
+        tm_set_free(self.set)
+        free(self.program)
+
+    cdef int add(self, Phrase phrase) except -1:
+        cdef list texts = [token.text.encode() for token in phrase.tokens]
+        cdef tm_token *tokens = <tm_token *>malloc((len(texts) + 1) * sizeof(tm_token))
+        cdef int i, rc
+        if tokens == NULL:
+            raise MemoryError
+        for i in range(len(texts)):
+            tokens[i].text = <bytes>texts[i]
+            tokens[i].ntext = <int>len(<bytes>texts[i])
+            tokens[i].flags = (<Token>phrase.tokens[i]).flags
+        rc = tm_set_add(self.set, tokens, <int>len(texts), phrase.prefix)
+        free(tokens)
+        if rc != TC_OK:
+            raise MemoryError
+        return 0
+
+    cdef void assemble(self, Node node, bint positive, list program, list kept,
+                       list dropped) except *:
+        """Write the tree in postfix form; leaves come in the order of the phrases."""
+        cdef list counter
+        cdef int i = 0
+        if isinstance(node, Phrase):
+            counter = kept if positive else dropped
+            program.append(counter[0])
+            counter[0] += 1
+        elif isinstance(node, Not):
+            self.monotone = False
+            self.assemble((<Not>node).keep, positive, program, kept, dropped)
+            self.assemble((<Not>node).drop, False, program, kept, dropped)
+            program.append(TM_NOT)
+        else:
+            for child in (<object>node).children:
+                self.assemble(child, positive, program, kept, dropped)
+                if i:
+                    program.append(TM_AND if isinstance(node, And) else TM_OR)
+                i += 1
+
+    cdef int scan(self, int flags, bytes data, void *context, tm_hit_fn hit,
+                  int *length) except -1:
+        cdef const char *text = data
+        cdef int n = <int>len(data), rc
+        if n < 1024:  # cheaper than giving the interpreter away
+            rc = tm_scan(self.set, flags, text, n, context, hit, length)
+        else:
+            with nogil:
+                rc = tm_scan(self.set, flags, text, n, context, hit, length)
+        if rc != TC_OK and rc != STOP:
+            raise MemoryError
+        return rc
+
+    def matches(self, *columns):
+        """Whether a row matches: every phrase inside one column, the tree over all of them.
+
+        Args:
+            columns: the row's texts as str or UTF-8 bytes; ``None`` is an empty column.
+
+        Returns:
+            True or False; False for a query with nothing positive.
+        """
+        cdef Seen seen
+        cdef bint found
+        if self.nprogram == 0:
+            return False
+        seen.phrases = <uint8_t *>calloc(self.nphrase + 1, 1)
+        if seen.phrases == NULL:
+            raise MemoryError
+        seen.program = self.program
+        seen.nprogram = self.nprogram
+        seen.left = self.nphrase
+        seen.monotone = self.monotone
+        try:
+            for column in columns:
+                if column is None:
+                    continue
+                if self.scan(0, utf8_of(column), &seen, on_seen, NULL) == STOP:
+                    break
+            found = tm_evaluate(self.program, self.nprogram, seen.phrases)
+        finally:
+            free(seen.phrases)
+        return found
+
+    def occurrences(self, text, *, Py_ssize_t limit=10_000):
+        """Find where the positive phrases stand in a text.
+
+        Args:
+            text: the raw text, as str or UTF-8 bytes.
+            limit: most occurrences to find; the first ones are given.
+
+        Returns:
+            A list of ``(phrase index, start, end)`` in characters of ``text`` (bytes, if it was
+            given as bytes): exactly the characters that fold to what was asked.
+        """
+        cdef Hits hits = Hits(NULL, 0, 0, limit, <int>len(self.phrases))
+        cdef bytes data = utf8_of(text)
+        cdef const char *raw = data
+        cdef Py_ssize_t i, at = 0, characters = 0, start
+        cdef bint same = isinstance(text, bytes) or (<str>text).isascii()
+        cdef list result = []
+        if limit < 1 or not self.phrases:
+            return result
+        try:
+            self.scan(TM_SPANS, data, &hits, on_hit, NULL)
+            for i in range(hits.n):
+                if same:
+                    result.append((hits.items[i].phrase, hits.items[i].start, hits.items[i].end))
+                    continue
+                characters += count_characters(raw, at, hits.items[i].start)
+                at = hits.items[i].start
+                start = characters
+                characters += count_characters(raw, at, hits.items[i].end)
+                at = hits.items[i].end
+                result.append((hits.items[i].phrase, start, characters))
+        finally:
+            free(hits.items)
+        return result
+
+    def count(self, text):
+        """Count the positive phrases in a text.
+
+        Args:
+            text: the raw text, as str or UTF-8 bytes.
+
+        Returns:
+            ``(frequencies, length)``: occurrences of each phrase by distinct position, and the
+            length of the text in tokens, both as FTS5 counts them.
+        """
+        cdef Count count
+        cdef int length = 0
+        cdef Py_ssize_t i, n = len(self.phrases)
+        cdef bytes data = utf8_of(text)
+        count.nphrase = <int>n
+        count.found = <Py_ssize_t *>calloc(n + 1, sizeof(Py_ssize_t))
+        count.position = <int *>malloc((n + 1) * sizeof(int))
+        try:
+            if count.found == NULL or count.position == NULL:
+                raise MemoryError
+            for i in range(n):
+                count.position[i] = -1
+            self.scan(0, data, &count, on_count, &length)
+            return [count.found[i] for i in range(n)], length
+        finally:
+            free(count.found)
+            free(count.position)
+
+
+cdef Py_ssize_t program_depth(list program):
+    cdef Py_ssize_t depth = 0, most = 0
+    for item in program:
+        depth += 1 if item >= 0 else -1
+        most = max(most, depth)
+    return most
+
+
+def compile(query, *, bint substring=False):
+    """Compile a query for matching texts.
+
+    Args:
+        query: a :class:`Query` or a node of one.
+        substring: whether phrases may begin and end inside words, as the trigram route finds them.
+
+    Returns:
+        The matcher; for a query with nothing positive one that matches nothing.
+
+    Raises:
+        TypeError: not a query.
+        ValueError: a tree nested more than 250 deep.
+    """
+    cdef Node root = root_of(query)
+    cdef list kept = [], dropped = []
+    cdef Tokenizer tokenizer
+    leaves(root, True, kept, dropped)
+    if isinstance(query, Query):
+        tokenizer = (<Query>query).tokenizer
+    else:
+        tokenizer = (<Phrase>(kept + dropped)[0]).tokenizer if root is not None else tokenizer_for()
+    return Matcher(root, tuple(kept), tuple(dropped), tokenizer, substring)

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+# The tokenizer as queries use it, and the nodes of a query's tree.
+
+cdef int collect_token(void *context, int flags, const char *token, int ntoken, int start,
+                       int end) noexcept with gil:
+    try:
+        (<list>context).append((flags, token[:ntoken], start, end))
+    except MemoryError:
+        return TC_NOMEM
+    return TC_OK
+
+
+cdef class Tokenizer:
+    """The tokenizer with given arguments, cutting text as the index does in query mode."""
+
+    def __cinit__(self, dict options not None):
+        cdef const char *error = NULL
+        cdef list raw = []
+        cdef const char **args
+        cdef int rc, i
+        self.options = {str(name): str(value) for name, value in options.items()}
+        for item in self.options.items():
+            raw += [item[0].encode(), item[1].encode()]
+        args = <const char **>malloc((len(raw) + 1) * sizeof(char *))
+        if args == NULL:
+            raise MemoryError
+        for i in range(len(raw)):
+            args[i] = <bytes>raw[i]
+        rc = tc_config_new(args, <int>len(raw), &self.config, &error)
+        free(args)
+        if rc == TC_NOMEM:
+            raise MemoryError
+        if rc != TC_OK:
+            raise ValueError(error.decode() if error != NULL else "bad tokenizer options")
+
+    def __dealloc__(self):
+        tc_config_free(self.config)
+
+    cdef list tokens(self, str text):
+        cdef list found = []
+        cdef list result = []
+        cdef bytes source = text.encode()
+        cdef const char *data = source
+        cdef int at = 0, start, end, flags
+        cdef Py_ssize_t characters = 0, first
+        if len(source) > INT_MAX:
+            raise ValueError("text is too long to be a query")
+        if tc_tokenize(self.config, TC_QUERY, data, <int>len(source), <void *>found,
+                       collect_token) != TC_OK:
+            raise MemoryError
+        for flags, token, start, end in found:
+            characters += count_characters(data, at, start)
+            at = start
+            first = characters
+            result.append(make_token(token.decode(errors="replace"), flags, first,
+                                     first + count_characters(data, start, end)))
+        return result
+
+    def __reduce__(self):
+        return tokenizer_for, (self.options,)
+
+
+cdef Py_ssize_t count_characters(const char *data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Code points that begin in data[start:end], negative where end comes first."""
+    cdef Py_ssize_t i, n = 0
+    if end < start:
+        return -count_characters(data, end, start)
+    for i in range(start, end):
+        n += (<uint8_t>data[i] & 0xC0) != 0x80
+    return n
+
+
+cdef dict tokenizers = {}
+
+
+def tokenizer_for(options=None):
+    """Return the (shared) tokenizer for ``options``, by default those of the message index."""
+    cdef tuple key
+    chosen = DEFAULT_OPTIONS if options is None else options
+    key = tuple(sorted((str(name), str(value)) for name, value in chosen.items()))
+    found = tokenizers.get(key)
+    if found is None:
+        if len(tokenizers) >= 64:
+            tokenizers.clear()
+        found = tokenizers.setdefault(key, Tokenizer(dict(chosen)))
+    return found
+
+
+cdef class Token:
+    """A token of a phrase: its folded text, flags, and span in characters of the query."""
+
+    def __eq__(self, other):
+        if not isinstance(other, Token):
+            return NotImplemented
+        return self.as_tuple() == (<Token>other).as_tuple()
+
+    def __hash__(self):
+        return hash(self.as_tuple())
+
+    def as_tuple(self):
+        """Return ``(text, flags, start, end)``."""
+        return self.text, self.flags, self.start, self.end
+
+    def __repr__(self):
+        return f"Token({self.text!r}, {self.flags:#x}, {self.start}, {self.end})"
+
+    def __reduce__(self):
+        return make_token, self.as_tuple()
+
+
+cpdef Token make_token(str text, int flags, Py_ssize_t start, Py_ssize_t end):
+    cdef Token token = Token.__new__(Token)
+    token.text = text
+    token.flags = flags
+    token.start = start
+    token.end = end
+    return token
+
+
+cdef class Node:
+    """A node of a query's tree. Immutable; equal where it means the same."""
+
+    def key(self):
+        """Return a hashable value equal for nodes that match the same texts."""
+        raise NotImplementedError
+
+    def __eq__(self, other):
+        if not isinstance(other, Node):
+            return NotImplemented
+        return self.key() == other.key()
+
+    def __hash__(self):
+        return hash(self.key())
+
+
+cdef class Phrase(Node):
+    """Tokens that stand next to each other, the last one possibly a beginning."""
+
+    __match_args__ = ("text", "prefix")
+
+    def key(self):
+        return "phrase", tuple([token.text for token in self.tokens]), self.prefix
+
+    @property
+    def flags(self):
+        """The flags of its tokens, together."""
+        cdef int flags = 0
+        for token in self.tokens:
+            flags |= (<Token>token).flags
+        return flags
+
+    def servable(self, str route not None):
+        """Whether an index can find every text that holds this phrase.
+
+        ``cjk``: always. ``fts5`` (plain unicode61): no CJK, cluster or emoji token. ``trigram``
+        (word_trigram): a word of three characters. ``stock_trigram``: a piece of three characters
+        of any script. ``like``: always.
+        """
+        if route == "cjk" or route == "like":
+            return True
+        if route == "fts5":
+            return not (self.flags & (TC_CJK | TC_CLUSTER | TC_EMOJI))
+        if route == "trigram" or route == "stock_trigram":
+            return bool(trigrams_of(self, route == "stock_trigram"))
+        raise ValueError(f"unknown route {route!r}")
+
+    def __repr__(self):
+        star = "*" if self.prefix else ""
+        return f"Phrase({self.text!r}{star})"
+
+    def __reduce__(self):
+        return make_phrase, (self.text, self.tokens, self.prefix, self.star, self.quoted,
+                             self.start, self.end, self.tokenizer)
+
+
+cpdef Phrase make_phrase(str text, tuple tokens, bint prefix, bint star, bint quoted,
+                         Py_ssize_t start, Py_ssize_t end, Tokenizer tokenizer):
+    cdef Phrase made = Phrase.__new__(Phrase)
+    made.text = text
+    made.tokens = tokens
+    made.prefix = prefix
+    made.star = star
+    made.quoted = quoted
+    made.start = start
+    made.end = end
+    made.tokenizer = tokenizer
+    return made
+
+
+cdef tuple flattened(children, type kind):
+    """The children, those of the same kind opened, without repeats."""
+    cdef dict unique = {}
+    for child in children:
+        if not isinstance(child, Node):
+            raise TypeError("children must be nodes")
+        for node in ((<object>child).children if type(child) is kind else (child,)):
+            unique.setdefault(node, None)
+    return tuple(unique)
+
+
+cdef class And(Node):
+    """All of its children."""
+
+    __match_args__ = ("children",)
+
+    def __cinit__(self, children):
+        self.children = flattened(children, And)
+
+    def key(self):
+        return "and", frozenset([child.key() for child in self.children])
+
+    def __repr__(self):
+        return f"And({list(self.children)!r})"
+
+    def __reduce__(self):
+        return And, (self.children,)
+
+
+cdef class Or(Node):
+    """Any of its children."""
+
+    __match_args__ = ("children",)
+
+    def __cinit__(self, children):
+        self.children = flattened(children, Or)
+
+    def key(self):
+        return "or", frozenset([child.key() for child in self.children])
+
+    def __repr__(self):
+        return f"Or({list(self.children)!r})"
+
+    def __reduce__(self):
+        return Or, (self.children,)
+
+
+cdef class Not(Node):
+    """What ``keep`` matches and ``drop`` does not."""
+
+    __match_args__ = ("keep", "drop")
+
+    def __cinit__(self, Node keep not None, Node drop not None):
+        self.keep = keep
+        self.drop = drop
+
+    def key(self):
+        return "not", self.keep.key(), self.drop.key()
+
+    def __repr__(self):
+        return f"Not({self.keep!r}, {self.drop!r})"
+
+    def __reduce__(self):
+        return Not, (self.keep, self.drop)
+
+
+cdef Node joined(type kind, list nodes):
+    """One node of a kind, or the only one left, or None."""
+    if not nodes:
+        return None
+    node = kind(nodes)
+    return node.children[0] if len(node.children) == 1 else node
+
+
+cdef void leaves(Node node, bint positive, list kept, list dropped) except *:
+    if node is None:
+        return
+    if isinstance(node, Phrase):
+        (kept if positive else dropped).append(node)
+    elif isinstance(node, Not):
+        leaves((<Not>node).keep, positive, kept, dropped)
+        leaves((<Not>node).drop, False, kept, dropped)
+    else:
+        for child in (<object>node).children:
+            leaves(child, positive, kept, dropped)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Queries: any string to a tree, the tree to FTS5 expressions and to a matcher of texts."""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Literal, final
+
+_Route = Literal["cjk", "fts5", "trigram", "stock_trigram", "like"]
+_Options = Mapping[str, str | int]
+
+WORD: int
+CJK: int
+CLUSTER: int
+EMOJI: int
+SINGLE: int
+DEFAULT_OPTIONS: dict[str, str]
+MAX_CHARS: int
+MAX_TERMS: int
+MAX_PHRASE_TOKENS: int
+MAX_TOKENS: int
+MAX_DEPTH: int
+MAX_TRIGRAMS: int
+
+@final
+class Tokenizer:
+    options: dict[str, str]
+    def __init__(self, options: dict[str, str]) -> None: ...
+
+@final
+class Token:
+    text: str
+    flags: int
+    start: int
+    end: int
+    def as_tuple(self) -> tuple[str, int, int, int]: ...
+
+class Node:
+    def key(self) -> tuple[object, ...]: ...
+
+class Phrase(Node):
+    __match_args__: ClassVar[tuple[str, ...]]
+    text: str
+    tokens: tuple[Token, ...]
+    prefix: bool
+    star: bool
+    quoted: bool
+    start: int
+    end: int
+    tokenizer: Tokenizer
+    @property
+    def flags(self) -> int: ...
+    def servable(self, route: _Route) -> bool: ...
+
+class And(Node):
+    __match_args__: ClassVar[tuple[str, ...]]
+    children: tuple[Node, ...]
+    def __init__(self, children: Iterable[Node]) -> None: ...
+
+class Or(Node):
+    __match_args__: ClassVar[tuple[str, ...]]
+    children: tuple[Node, ...]
+    def __init__(self, children: Iterable[Node]) -> None: ...
+
+class Not(Node):
+    __match_args__: ClassVar[tuple[str, ...]]
+    keep: Node
+    drop: Node
+    def __init__(self, keep: Node, drop: Node) -> None: ...
+
+class Query:
+    text: str
+    root: Node | None
+    phrases: tuple[Phrase, ...]
+    negative: tuple[Phrase, ...]
+    explicit_operators: bool
+    notes: tuple[str, ...]
+    truncated: bool
+    plain: bool
+    tokenizer: Tokenizer
+    def servable(self, route: _Route) -> bool: ...
+
+class Matcher:
+    phrases: tuple[Phrase, ...]
+    substring: bool
+    def matches(self, *columns: str | bytes | None) -> bool: ...
+    def occurrences(
+        self, text: str | bytes, *, limit: int = 10_000
+    ) -> list[tuple[int, int, int]]: ...
+    def count(self, text: str | bytes) -> tuple[list[int], int]: ...
+
+def parse(text: str, config: _Options | None = None) -> Query: ...
+def phrase(text: str, *, prefix: bool = False, config: _Options | None = None) -> Phrase | None: ...
+def compile(query: Query | Node | None, *, substring: bool = False) -> Matcher: ...
+def to_fts5(
+    query: Query | Node | None, route: Literal["cjk", "fts5"] = "cjk", *, superset: bool = False
+) -> str | None: ...
+def to_trigram(query: Query | Node | None, *, stock: bool = False) -> str | None: ...
+def tokenizer_for(options: _Options | None = None) -> Tokenizer: ...
