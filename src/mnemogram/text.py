@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""How text is cut and folded for searching.
+
+The same rules, in the same C code, cut messages for the index, queries, and the text of
+these functions. docs/tokenizer.md describes them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from mnemogram._native import text_core
+from mnemogram._native.scene_key import normalize_scene_key
+from mnemogram._native.snippet import cut, cut_around, excerpt
+from mnemogram.errors import InvalidArgument
+
+__all__ = [
+    "RULES_VERSION",
+    "UNICODE_VERSION",
+    "Token",
+    "config",
+    "cut",
+    "cut_around",
+    "excerpt",
+    "fold",
+    "normalize_scene_key",
+    "tokenize",
+]
+
+RULES_VERSION: int = text_core.RULES_VERSION
+"""Version of the token rules; another one means that an index must be rebuilt."""
+
+UNICODE_VERSION: str = text_core.UNICODE_VERSION
+"""Version of Unicode that the character tables were made from."""
+
+_DEFAULTS = {"remove_diacritics": "2", "variants": "1"}
+
+
+class Token(NamedTuple):
+    """One search token of a text.
+
+    Attributes:
+        text: the token, folded.
+        start: where its source begins, in code points.
+        end: where its source ends, in code points.
+        colocated: it stands at the same position as the token before it.
+    """
+
+    text: str
+    start: int
+    end: int
+    colocated: bool
+
+
+@lru_cache(maxsize=64)
+def _config(options: tuple[tuple[str, str], ...]) -> text_core.Config:
+    arguments = {**_DEFAULTS, **dict(options)}
+    try:
+        return text_core.Config(*(part for pair in arguments.items() for part in pair))
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from None
+
+
+def config(**options: str | int | bool) -> text_core.Config:
+    """Return the text core's configuration for tokenizer options.
+
+    Args:
+        **options: ``remove_diacritics`` (0, 1 or 2), ``categories``, ``tokenchars``,
+            ``separators`` as SQLite's unicode61 takes them; ``variants`` (0 or 1) folds
+            traditional Chinese characters to simplified ones; ``compat`` (0 or 1) leaves
+            only unicode61 and plain bigrams. What is not given is as in a store's index:
+            ``remove_diacritics=2, variants=1``.
+
+    Raises:
+        InvalidArgument: an option is unknown or its value is not allowed.
+    """
+    return _config(
+        tuple((name, str(int(v)) if isinstance(v, bool) else str(v)) for name, v in options.items())
+    )
+
+
+def tokenize(text: str, *, query: bool = False, **options: str | int | bool) -> list[Token]:
+    """Cut a text into search tokens, as the index does.
+
+    Args:
+        text: any str; a lone surrogate is a separator.
+        query: cut as a query: the last character of a run is not repeated as a token of
+            its own.
+        **options: tokenizer options, see `config`. Unlike the bare SQLite tokenizer, which
+            has unicode61's defaults, this function has the store's:
+            ``remove_diacritics=2, variants=1``.
+
+    Returns:
+        The tokens in order, with offsets in code points.
+
+    Raises:
+        InvalidArgument: an option is unknown or its value is not allowed.
+    """
+    mode = text_core.QUERY if query else text_core.DOCUMENT
+    return [
+        Token(token, start, end, bool(flags & text_core.COLOCATED))
+        for token, start, end, flags in text_core.tokens(config(**options), text, mode)
+    ]
+
+
+def fold(text: str, **options: str | int | bool) -> str:
+    """Return the form of a text in which equal-looking texts are equal.
+
+    Every character is folded as for the index (case, diacritics, width, normal form,
+    variants). Anything between tokens, such as punctuation and white space, becomes one
+    space; at the ends nothing. Folding twice changes nothing.
+
+    Args:
+        text: any str.
+        **options: tokenizer options, see `config`.
+
+    Raises:
+        InvalidArgument: an option is unknown or its value is not allowed.
+    """
+    parts: list[str] = []
+    last = 0
+    for token, start, end, _ in text_core.tokens(config(**options), text, text_core.UNITS):
+        if parts and start > last:
+            parts.append(" ")
+        parts.append(token)
+        last = end
+    return "".join(parts)
