@@ -3,6 +3,7 @@
 ** extension.c: the loadable extension. Registers, on one connection:
 **
 **   tokenizers      cjk_unicode61, word_trigram (tokenizer.c)
+**   FTS5 function   recall_rank (rank.c)
 **   SQL functions   fts5_cjk_version() -> TEXT, the version of this build
 **                   fts5_cjk_debug() -> TEXT, a JSON object: version, rules_version,
 **                   unicode_version, sqlite_built, sqlite_running, compiler
@@ -14,6 +15,7 @@
 ** file name libfts5_cjk.so; the second is what it tries when asked for none.
 */
 #include "extension.h"
+#include "rank.h"
 #include "text_core.h"
 
 SQLITE_EXTENSION_INIT1
@@ -86,6 +88,7 @@ static int register_all(sqlite3 *db, char **error) {
                                     NULL, NULL);
   }
   if (rc == SQLITE_OK) rc = fts5_cjk_register_tokenizers(api);
+  if (rc == SQLITE_OK) rc = rank_register(api);
   return rc;
 }
 

@@ -20,7 +20,17 @@ from mnemogram.history.models import (
 from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.text import cut
 
-__all__ = ["browse", "checked_int", "read", "scroll", "window_around"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "ONE",
+    "browse",
+    "checked_int",
+    "counts_around",
+    "read",
+    "scroll",
+    "window_around",
+]
 
 READ_FIRST: Final = 20
 READ_LAST: Final = 10
@@ -28,16 +38,16 @@ MAX_WINDOW: Final = 20
 MAX_LIMIT: Final = 10
 
 _SHOWN: Final = "m.state <> 'rewound'"
-_BEFORE: Final = f"""
+BEFORE: Final = f"""
 SELECT {display.MESSAGE_COLUMNS} FROM messages AS m
  WHERE m.session_id = :session AND m.id < :id AND {_SHOWN} ORDER BY m.id DESC LIMIT :limit
 """
-_AFTER: Final = f"""
+AFTER: Final = f"""
 SELECT {display.MESSAGE_COLUMNS} FROM messages AS m
  WHERE m.session_id = :session AND m.id > :id AND {_SHOWN} ORDER BY m.id LIMIT :limit
 """
-_ONE: Final = f"SELECT {display.MESSAGE_COLUMNS} FROM messages AS m WHERE m.id = ?"
-_COUNTS: Final = f"""
+ONE: Final = f"SELECT {display.MESSAGE_COLUMNS} FROM messages AS m WHERE m.id = ?"
+COUNTS: Final = f"""
 SELECT count(*) FILTER (WHERE m.id < :id), count(*) FILTER (WHERE m.id > :id)
   FROM messages AS m WHERE m.session_id = :session AND {_SHOWN}
 """
@@ -77,6 +87,24 @@ def checked_int(value: Any, name: str, low: int, high: int) -> int:
     return value
 
 
+def message_row(connection: Connection, message_id: int) -> tuple[Any, ...]:
+    """Return the columns of one message, as ``display.evidence`` takes them.
+
+    Raises:
+        AnchorNotInHistory: there is no such message.
+    """
+    row: tuple[Any, ...]
+    for row in connection.execute(ONE, (message_id,)):
+        return row
+    raise AnchorNotInHistory(f"no message {message_id} in this history")
+
+
+def counts_around(connection: Connection, session_id: int, message_id: int) -> tuple[int, int]:
+    """Return how many messages of a session stand before and after one of them."""
+    ((before, after),) = connection.execute(COUNTS, {"session": session_id, "id": message_id})
+    return int(before), int(after)
+
+
 def window_around(
     connection: Connection,
     session_id: int,
@@ -87,9 +115,9 @@ def window_around(
 ) -> tuple[tuple[EvidenceMessage, ...], int, int]:
     """Return the messages around an anchor row, and how many more stand on each side."""
     bindings = {"session": session_id, "id": anchor[0], "limit": window}
-    before = list(connection.execute(_BEFORE, bindings))[::-1]
-    after = list(connection.execute(_AFTER, bindings))
-    ((left, right),) = connection.execute(_COUNTS, bindings)
+    before = list(connection.execute(BEFORE, bindings))[::-1]
+    after = list(connection.execute(AFTER, bindings))
+    left, right = counts_around(connection, session_id, anchor[0])
     cap = display.WINDOW_CHARS
     messages = (
         *(display.evidence(row, cap) for row in before),
@@ -120,7 +148,7 @@ def scroll(
         raise AnchorNotInHistory(f"no message {around} in this history")
     if place[0] != found[0]:
         raise AnchorNotInSession(f"message {around} is not in session {session!r}")
-    anchor = connection.execute(_ONE, (around,)).fetchone()
+    anchor = message_row(connection, around)
     messages, before, after = window_around(connection, found[0], anchor, window)
     result = ScrollResult(
         success=True,
@@ -147,12 +175,12 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
     if found is None:
         raise NotFound(f"no session {session!r}")
     row_id = found[0]
-    first = list(connection.execute(_AFTER, {"session": row_id, "id": -1, "limit": READ_FIRST}))
+    first = list(connection.execute(AFTER, {"session": row_id, "id": -1, "limit": READ_FIRST}))
     edge = first[-1][0] if first else -1
     last = [
         row
         for row in connection.execute(
-            _BEFORE, {"session": row_id, "id": 2**63 - 1, "limit": READ_LAST}
+            BEFORE, {"session": row_id, "id": 2**63 - 1, "limit": READ_LAST}
         )
         if row[0] > edge
     ][::-1]

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: MIT
+"""Fetching the messages that match: from an index, or by looking at the text.
+
+Every statement that fetches candidates is here. What each finds is already
+visible to the reader: the one predicate of ``Visibility`` is part of the SQL.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import apsw
+
+from mnemogram._native.query import Matcher
+from mnemogram.database import Connection, deadline
+from mnemogram.errors import QueryTimeout
+from mnemogram.history import indexes
+from mnemogram.history.grouping import Candidate, Visibility, best_of_lineages
+
+__all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "from_scan", "lineages_of"]
+
+#: Candidates that are ranked before grouping; more only while lineages are missing.
+CANDIDATE_LIMIT: Final = 300
+#: How much a match in each column counts: text, tool name, tool calls.
+COLUMN_WEIGHTS: Final = (1.0, 0.6, 0.35)
+#: Share of the remaining time that ranking may take before the newest are returned.
+_RANKING_SHARE: Final = 0.6
+_MOST_ROUNDS: Final = 40
+
+
+@dataclass(slots=True)
+class Found:
+    """Candidates so far, and how they were come by.
+
+    Attributes:
+        exhausted: no match is left unexamined.
+        complete: every message was looked at, by an index or by eye.
+        ranked: False where ranking ran out of time and the newest were taken.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    exhausted: bool = True
+    complete: bool = True
+    ranked: bool = True
+
+    def add(self, other: Found) -> None:
+        """Take over another's candidates, each message once."""
+        known = {each.id for each in self.candidates}
+        self.candidates += [each for each in other.candidates if each.id not in known]
+        self.exhausted &= other.exhausted
+        self.complete &= other.complete
+        self.ranked &= other.ranked
+
+
+def lineages_of(candidates: Iterable[Candidate]) -> int:
+    """Return how many lineages with a person in them the candidates come from."""
+    return len({each.session.root for each in candidates if not each.session.unattended})
+
+
+# --- by index --------------------------------------------------------------------------
+
+
+def _weights(table: str) -> str:
+    columns = len(next(each for each in indexes.INDEXES if each.name == table).columns)
+    return ", ".join(str(weight) for weight in COLUMN_WEIGHTS[:columns])
+
+
+def _score_sql(connection: Connection, table: str) -> str:
+    if table == indexes.TRIGRAM.name:
+        return "0.0"  # detail=none: the check of the text ranks
+    function = "recall_rank" if connection.has_tokenizer else "bm25"
+    return f"{function}({table}, {_weights(table)})"
+
+
+class _Rows:
+    """Checks rows against the text where the index gives a superset only."""
+
+    def __init__(self, connection: Connection, visibility: Visibility, check: Matcher | None):
+        self._connection = connection
+        self._visibility = visibility
+        self._check = check
+
+    def admit(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
+        """Turn (id, session, role, timestamp, score) rows into candidates."""
+        admitted = []
+        for row_id, session, role, timestamp, score in rows:
+            if self._check is not None and not self._passes(row_id):
+                continue
+            info = self._visibility.session(session)
+            admitted.append(Candidate(row_id, info, role, timestamp, -score))
+        return admitted
+
+    def _passes(self, row_id: int) -> bool:
+        assert self._check is not None
+        self._connection.check_deadline()
+        for columns in self._connection.execute(
+            "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
+        ):
+            return bool(self._check.matches(*columns))
+        return False
+
+
+def from_index(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    *,
+    wanted: int,
+    sort: str,
+    check: Matcher | None = None,
+) -> Found:
+    """Return the visible messages that an FTS table finds, the best of them at least.
+
+    Args:
+        table: name of the FTS table.
+        expression: FTS5 MATCH expression.
+        wanted: stop once this many lineages are found.
+        sort: ``relevance``, ``newest`` or ``oldest``.
+        check: keeps only rows whose text it matches.
+
+    Raises:
+        QueryTimeout: not even the newest matches could be had in time.
+    """
+    rows = _Rows(connection, visibility, check)
+    if sort != "relevance":
+        return _by_time(connection, visibility, table, expression, rows, wanted, sort)
+    remaining = connection.remaining()
+    share = None if remaining is None else max(0.0, remaining * _RANKING_SHARE)
+    found = Found()
+    try:
+        with deadline(connection, share):
+            _by_rank(connection, visibility, table, expression, rows, wanted, found)
+    except QueryTimeout:
+        connection.check_deadline()
+        if not found.candidates:
+            found = _newest(connection, visibility, table, expression, rows, wanted)
+            found.ranked = False
+        found.exhausted = False
+    return found
+
+
+def _by_rank(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+    found: Found,
+) -> None:
+    """Rank all matches by their postings, then filter the best; go on while too few are left.
+
+    The first round ranks without looking at a single message. Later rounds filter
+    first and leave out the sessions already found, so that each round brings new
+    lineages, however talkative one session is.
+    """
+    score = _score_sql(connection, table)
+    best = list(
+        connection.execute(
+            f"SELECT rowid, {score} AS score FROM {table} WHERE {table} MATCH ?"
+            " ORDER BY score, rowid DESC LIMIT ?",
+            (expression, CANDIDATE_LIMIT),
+        )
+    )
+    where, bindings = visibility.predicate()
+    shown = list(
+        connection.execute(
+            "SELECT m.id, m.session_id, m.role, m.timestamp, best.value ->> 1"
+            " FROM json_each(:best) AS best"
+            " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
+            f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
+            {**bindings, "best": json.dumps(best)},
+        )
+    )
+    found.candidates = rows.admit(shown)
+    if len(best) < CANDIDATE_LIMIT:
+        return
+    found.exhausted = False
+    statement = (
+        f"SELECT m.id, m.session_id, m.role, m.timestamp, {score} AS score"
+        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {table} MATCH :expression AND {where}"
+        " AND m.session_id NOT IN (SELECT value FROM json_each(:known))"
+        " ORDER BY score, m.id DESC LIMIT :limit"
+    )
+    # Sessions whose rows all failed the check are known too, or they would come again.
+    known = {each.session.id for each in found.candidates}
+    for _ in range(_MOST_ROUNDS):
+        if lineages_of(found.candidates) >= wanted:
+            return
+        more = list(
+            connection.execute(
+                statement,
+                {
+                    **bindings,
+                    "expression": expression,
+                    "known": json.dumps(sorted(known)),
+                    "limit": CANDIDATE_LIMIT,
+                },
+            )
+        )
+        found.candidates += rows.admit(more)
+        if len(more) < CANDIDATE_LIMIT:
+            found.exhausted = True
+            return
+        known |= {row[1] for row in more}
+
+
+def _newest(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+) -> Found:
+    """The last matches by id, which FTS5 gives one by one without ranking them."""
+    where, bindings = visibility.predicate()
+    found = Found(exhausted=False)
+    cursor = connection.execute(
+        "SELECT m.id, m.session_id, m.role, m.timestamp, 0.0"
+        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC LIMIT :limit",
+        {**bindings, "expression": expression, "limit": CANDIDATE_LIMIT},
+    )
+    try:
+        for row in cursor:
+            found.candidates += rows.admit([row])
+            if lineages_of(found.candidates) >= wanted:
+                break
+    except (QueryTimeout, apsw.InterruptError):
+        if not found.candidates:
+            raise
+    return found
+
+
+def _by_time(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+    sort: str,
+) -> Found:
+    """The latest (or earliest) match of every session: one pass over the matches."""
+    where, bindings = visibility.predicate()
+    edge, order = ("max", "DESC") if sort == "newest" else ("min", "ASC")
+    found = Found()
+    if rows._check is None:
+        statement = (
+            f"SELECT m.id, m.session_id, m.role, {edge}(m.timestamp) AS edge, 0.0"
+            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+            " CROSS JOIN sessions AS s ON s.id = m.session_id"
+            f" WHERE {table} MATCH :expression AND {where}"
+            f" GROUP BY m.session_id ORDER BY edge {order}"
+        )
+    else:
+        statement = (
+            "SELECT m.id, m.session_id, m.role, m.timestamp, 0.0"
+            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+            " CROSS JOIN sessions AS s ON s.id = m.session_id"
+            f" WHERE {table} MATCH :expression AND {where}"
+            f" ORDER BY m.timestamp {order}, m.id {order}"
+        )
+    for row in connection.execute(statement, {**bindings, "expression": expression}):
+        found.candidates += rows.admit([row])
+        if lineages_of(found.candidates) >= wanted:
+            found.exhausted = False
+            break
+    return found
+
+
+# --- by eye ----------------------------------------------------------------------------
+
+
+def from_scan(
+    connection: Connection,
+    visibility: Visibility,
+    matcher: Matcher,
+    ranges: Sequence[tuple[int, int]],
+    *,
+    wanted: int,
+    sort: str,
+    only: str = "1",
+    share: float = 1.0,
+) -> Found:
+    """Return visible messages with low < id <= high that match, by reading their text.
+
+    Newest first, so that a scan that runs out of time has seen what matters most.
+
+    Args:
+        ranges: pairs of (low, high].
+        only: further SQL condition on ``m``.
+        share: part of the remaining time that the scan may take.
+    """
+    where, bindings = visibility.predicate()
+    found = Found()
+    remaining = connection.remaining()
+    seconds = None if remaining is None else remaining * share
+    limit = CANDIDATE_LIMIT
+    try:
+        with deadline(connection, seconds):
+            for low, high in sorted(ranges, reverse=True):
+                for row in connection.execute(
+                    "SELECT m.id, m.session_id, m.role, m.timestamp,"
+                    " m.content, m.tool_name, m.tool_calls"
+                    " FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
+                    f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"
+                    " ORDER BY m.id DESC",
+                    {**bindings, "low": low, "high": high},
+                ):
+                    if not matcher.matches(*row[4:]):
+                        continue
+                    info = visibility.session(row[1])
+                    found.candidates.append(Candidate(row[0], info, row[2], row[3], 0.0))
+                    enough = len(found.candidates) >= limit and sort != "oldest"
+                    if enough and lineages_of(found.candidates) >= wanted:
+                        found.exhausted = found.complete = False
+                        return found
+    except QueryTimeout:
+        connection.check_deadline()
+        found.exhausted = found.complete = False
+    if sort == "oldest" and len(found.candidates) > limit:
+        found.candidates, _ = best_of_lineages(found.candidates, limit, key=sort)
+    return found

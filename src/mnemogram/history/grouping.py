@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Who may see a match, and one result for each lineage."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mnemogram.database import Connection
+from mnemogram.errors import InvalidArgument, NotFound
+from mnemogram.history.models import ROLES
+from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
+
+__all__ = ["Candidate", "SessionInfo", "Visibility", "decode_cursor", "encode_cursor"]
+
+#: End reasons after which a session's messages are out of the model's context.
+OUT_OF_CONTEXT: Final = frozenset(
+    {
+        "compression",
+        "new_session",
+        "session_reset",
+        "session_switch",
+        "idle",
+        "daily",
+        "suspended",
+        "resume_pending_expired",
+    }
+)
+#: Lineages a cursor remembers; a page has ten at most.
+_MAX_SEEN: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What grouping and display need of a session."""
+
+    id: int
+    key: str
+    source: str
+    root: int
+    end_reason: str | None
+    title: str | None
+    model: str | None
+    parent_key: str | None
+
+    @property
+    def unattended(self) -> bool:
+        """Whether it ran without a person (``cron``), and so ranks last."""
+        return self.source in UNATTENDED_SOURCES
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A message that matched. ``score``: larger is better."""
+
+    id: int
+    session: SessionInfo
+    role: str
+    timestamp: int
+    score: float
+
+
+class Visibility:
+    """Which matches the reader of one request may see, as one SQL predicate.
+
+    Args:
+        roles: whose messages count.
+        sources: only these sources; None for all that are not hidden.
+        exclude: keys of sessions to leave out.
+        current: key of the running session, whose context the reader has.
+        seen: roots of the lineages that earlier pages showed.
+        after, before: bounds of message time, microseconds, [after, before).
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        roles: Collection[str],
+        sources: Collection[str] | None = None,
+        exclude: Collection[str] = (),
+        current: str | None = None,
+        seen: Collection[int] = (),
+        after: int | None = None,
+        before: int | None = None,
+    ) -> None:
+        self._connection = connection
+        self._sessions: dict[int, SessionInfo] = {}
+        session = [f"s.source NOT IN {HIDDEN_SOURCES}"]
+        message = ["m.state <> 'rewound'"]
+        bindings: dict[str, Any] = {}
+
+        def listed(name: str, values: Collection[Any]) -> str:
+            bindings[name] = json.dumps(sorted(values))
+            return f"(SELECT value FROM json_each(:{name}))"
+
+        if seen:
+            session.append(f"s.root_id NOT IN {listed('seen', seen)}")
+        if exclude:
+            session.append(f"s.key NOT IN {listed('exclude', exclude)}")
+        if sources is not None:
+            session.append(f"s.source IN {listed('sources', sources)}")
+        if set(roles) != set(ROLES):
+            message.append(f"m.role IN {listed('roles', roles)}")
+        if after is not None:
+            message.append("m.timestamp >= :after")
+            bindings["after"] = after
+        if before is not None:
+            message.append("m.timestamp < :before")
+            bindings["before"] = before
+        self._whole_session = "1"
+        if current is not None:
+            found = connection.execute(
+                "SELECT id, root_id FROM sessions WHERE key = ?", (current,)
+            ).fetchone()
+            if found is not None:
+                bindings["current"], bindings["current_root"] = found
+                self._whole_session = (
+                    "(s.root_id <> :current_root OR (s.id <> :current"
+                    f" AND s.end_reason IN {listed('out_of_context', OUT_OF_CONTEXT)}))"
+                )
+                message.append(f"({self._whole_session} OR m.state = 'compacted')")
+        self._session = " AND ".join(session)
+        self._message = " AND ".join(message)
+        self._bindings = bindings
+
+    def predicate(self) -> tuple[str, dict[str, Any]]:
+        """SQL over ``messages AS m`` and ``sessions AS s``, and its bindings."""
+        return f"{self._message} AND {self._session}", dict(self._bindings)
+
+    def session_predicate(self) -> tuple[str, dict[str, Any]]:
+        """SQL over ``sessions AS s``: those that may be shown whole."""
+        return f"{self._session} AND {self._whole_session}", dict(self._bindings)
+
+    def session(self, row_id: int) -> SessionInfo:
+        """Return a session by the store's id, read once for each request."""
+        info = self._sessions.get(row_id)
+        if info is None:
+            row = self._connection.execute(
+                "SELECT id, key, source, root_id, end_reason, title, model, parent_key"
+                " FROM sessions WHERE id = ?",
+                (row_id,),
+            ).fetchone()
+            if row is None:  # foreign keys make this impossible in a sound file
+                raise NotFound(f"session {row_id} is missing from the store")
+            info = self._sessions[row_id] = SessionInfo(*row)
+        return info
+
+
+def best_of_lineages(
+    candidates: list[Candidate], limit: int, *, key: str = "relevance"
+) -> tuple[list[Candidate], bool]:
+    """Return the best candidate of each lineage, best first, and whether more are left.
+
+    What ran unattended comes after everything a person took part in.
+    """
+    if key == "relevance":
+        candidates.sort(key=lambda c: (-c.score, -c.timestamp, -c.id))
+    elif key == "newest":
+        candidates.sort(key=lambda c: (-c.timestamp, -c.id))
+    else:
+        candidates.sort(key=lambda c: (c.timestamp, c.id))
+    attended: dict[int, Candidate] = {}
+    unattended: dict[int, Candidate] = {}
+    for candidate in candidates:
+        group = unattended if candidate.session.unattended else attended
+        group.setdefault(candidate.session.root, candidate)
+    chosen = list(attended.values())
+    chosen += [each for root, each in unattended.items() if root not in attended]
+    return chosen[:limit], len(chosen) > limit
+
+
+# --- cursors ---------------------------------------------------------------------------
+
+
+def encode_cursor(fingerprint: str, seen: Collection[int]) -> str:
+    """Return an opaque cursor: what was asked, and the lineages already shown."""
+    data = json.dumps([fingerprint, sorted(seen)], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, fingerprint: str) -> frozenset[int]:
+    """Return the lineages that earlier pages showed.
+
+    Raises:
+        InvalidArgument: not a cursor of ours, or one of another query.
+    """
+    hint = "Leave the cursor out, or repeat the search it came from unchanged."
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        owner, seen = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        shown = frozenset(seen)
+        sound = all(type(each) is int for each in shown) and len(shown) <= _MAX_SEEN
+    except (ValueError, TypeError, AttributeError, binascii.Error) as error:
+        raise InvalidArgument("cursor is not one of a search answer", hint=hint) from error
+    if not sound:
+        raise InvalidArgument("cursor is not one of a search answer", hint=hint)
+    if owner != fingerprint:
+        raise InvalidArgument("cursor belongs to another search", hint=hint)
+    return shown

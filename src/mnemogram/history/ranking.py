@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Exact scores for the few hundred best candidates, from their text.
+
+The index ranks all matches by their postings alone (``recall_rank``); here the
+best are scored again with what postings do not tell cheaply: the length of the
+text (BM25, Robertson and Zaragoza 2009), words that stand side by side as in the
+query, and hits in neighbouring messages of the same session.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from mnemogram._native.query import Matcher, Node, Or, compile
+from mnemogram.database import Connection
+from mnemogram.history.candidates import CANDIDATE_LIMIT, COLUMN_WEIGHTS
+from mnemogram.history.grouping import Candidate
+
+__all__ = ["Evidence", "Statistics", "count_rows", "idf", "rerank", "statistics"]
+
+_K: Final = 1.2
+_B: Final = 0.6
+#: Characters of a message that are scored; what follows hardly moves a BM25 score.
+_SCORED_CHARS: Final = 16_384
+#: How much a hit one and two messages away counts for its neighbour.
+_NEIGHBOUR: Final = (0.0, 0.25, 0.12)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Size of an index: rows, and average tokens of a row."""
+
+    rows: int
+    average: float
+
+
+def _varints(data: bytes) -> list[int]:
+    """Decode SQLite varints (big-endian base 128; a ninth byte holds eight bits)."""
+    numbers: list[int] = []
+    value = length = 0
+    for byte in data:
+        length += 1
+        if length == 9:
+            value = value << 8 | byte
+        else:
+            value = value << 7 | byte & 0x7F
+            if byte & 0x80:
+                continue
+        numbers.append(value)
+        value = length = 0
+    return numbers
+
+
+def statistics(connection: Connection, table: str) -> Statistics:
+    """Return an index's size from FTS5's averages record.
+
+    Row 1 of the ``_data`` table: the number of rows, then the tokens of each
+    column, as varints (SQLite's documentation of FTS5, section 9.3).
+    """
+    record = connection.one(f"SELECT block FROM {table}_data WHERE id = 1")
+    numbers = _varints(record) if record else []
+    if len(numbers) < 2 or numbers[0] <= 0:
+        return Statistics(0, 1.0)
+    return Statistics(numbers[0], max(1.0, numbers[1] / numbers[0]))
+
+
+def count_rows(connection: Connection, table: str, expression: str, most: int) -> int:
+    """Return how many rows of an index match, counting no further than ``most``."""
+    return int(
+        connection.one(
+            f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)",
+            (expression, most),
+        )
+    )
+
+
+def idf(rows: int, matching: int) -> float:
+    """Return the weight of a term by its rarity; never negative."""
+    rows = max(rows, matching)
+    return math.log(1.0 + (rows - matching + 0.5) / (matching + 0.5))
+
+
+class Evidence:
+    """Weighted phrases to look for in a text.
+
+    Args:
+        weighted: phrases with their weights; a phrase named twice keeps the larger.
+        average: average length of a text in tokens.
+        substring: phrases may begin and end inside words.
+    """
+
+    def __init__(
+        self,
+        weighted: Iterable[tuple[Node, float]],
+        average: float,
+        *,
+        substring: bool = False,
+    ) -> None:
+        weights: dict[Node, float] = {}
+        for node, weight in weighted:
+            weights[node] = max(weight, weights.get(node, 0.0))
+        self._matcher: Matcher = compile(Or(list(weights)), substring=substring)
+        self._weights = [weights[each] for each in self._matcher.phrases]
+        self._average = average
+
+    def score(self, columns: Sequence[str | None]) -> float:
+        """Return the BM25 score of a row's columns, in the order of the index."""
+        frequencies = [0.0] * len(self._weights)
+        length = 0
+        for text, weight in zip(columns, COLUMN_WEIGHTS, strict=True):
+            if not text:
+                continue
+            counts, tokens = self._matcher.count(text)
+            length += tokens
+            for place, count in enumerate(counts):
+                if count:
+                    frequencies[place] += weight * count
+        norm = _K * (1.0 - _B + _B * length / self._average)
+        return sum(
+            weight * tf * (_K + 1.0) / (tf + norm)
+            for tf, weight in zip(frequencies, self._weights, strict=True)
+            if tf
+        )
+
+
+def rerank(
+    connection: Connection, candidates: list[Candidate], evidence: Evidence
+) -> list[Candidate]:
+    """Score the best candidates exactly; the others stay below them in their order."""
+    candidates.sort(key=lambda each: (-each.score, -each.id))
+    # Every lineage keeps its best candidate in, however many another one has.
+    heads: dict[int, Candidate] = {}
+    for each in candidates:
+        heads.setdefault(each.session.root, each)
+    chosen = {each.id: each for each in candidates[:CANDIDATE_LIMIT]}
+    chosen |= {each.id: each for each in list(heads.values())[:CANDIDATE_LIMIT]}
+    scores: dict[int, float] = {}
+    for row_id, *columns in connection.execute(
+        "SELECT m.id, substr(m.content, 1, ?), m.tool_name, substr(m.tool_calls, 1, ?)"
+        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
+        (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
+    ):
+        scores[row_id] = evidence.score(columns)
+    for each in candidates:
+        if each.id in scores:
+            each.score = scores[each.id]
+        else:
+            each.score = -1.0 / (1.0 + max(0.0, each.score))  # below all scored, order kept
+    _add_neighbours(connection, [each for each in candidates if each.id in scores])
+    return candidates
+
+
+def _add_neighbours(connection: Connection, candidates: list[Candidate]) -> None:
+    """Let hits that stand close together in a session support each other."""
+    sessions: dict[int, list[Candidate]] = {}
+    for each in candidates:
+        sessions.setdefault(each.session.id, []).append(each)
+    for session, members in sessions.items():
+        if len(members) < 2:
+            continue
+        members.sort(key=lambda each: each.id)
+        places = _places(connection, session, members)
+        support = [0.0] * len(members)
+        for left in range(len(members)):
+            for right in range(left + 1, len(members)):
+                distance = places[right] - places[left]
+                if distance >= len(_NEIGHBOUR):
+                    break
+                support[left] += _NEIGHBOUR[distance] * members[right].score
+                support[right] += _NEIGHBOUR[distance] * members[left].score
+        for member, extra in zip(members, support, strict=True):
+            # At most as much again: many weak neighbours never beat a strong match.
+            member.score += min(extra, 0.5 * member.score)
+
+
+def _places(connection: Connection, session: int, members: list[Candidate]) -> list[int]:
+    """Return positions in the session, exact for distances that matter."""
+    places = [0]
+    for left, right in pairwise(members):
+        gap = connection.one(
+            "SELECT count(*) FROM (SELECT 1 FROM messages"
+            " WHERE session_id = ? AND id > ? AND id <= ? LIMIT ?)",
+            (session, left.id, right.id, len(_NEIGHBOUR)),
+        )
+        places.append(places[-1] + int(gap))
+    return places

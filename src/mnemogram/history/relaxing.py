@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""What a query's words are worth: the units of a relaxed search, and their evidence.
+
+A question names what it is about and says much besides. Its words, bigrams and
+clusters are looked up one by one; what is frequent carries little and costs much,
+so the rarest are asked for and all of them are weighed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from mnemogram._native import query as q
+from mnemogram.history.ranking import Evidence, Statistics, idf
+
+__all__ = ["Unit", "evidence_of", "relaxed_expression", "units_of"]
+
+#: Postings a relaxed query may read: a share of the rows, and never fewer than this.
+_POSTINGS_SHARE: Final = 0.04
+_FEWEST_POSTINGS: Final = 20_000
+_MOST_UNITS: Final = 48
+_LEAST_UNITS: Final = 3
+#: Weight of a word that only begins like the query's, and of phrases of two units.
+_STEM_WEIGHT: Final = 0.5
+_PAIR_WEIGHT: Final = 0.4
+_RUN_WEIGHT: Final = 0.4
+_SHORTEST_STEM: Final = 4
+_ENGLISH_ENDINGS: Final = (
+    "ations",
+    "ation",
+    "ings",
+    "ing",
+    "ies",
+    "ied",
+    "ers",
+    "er",
+    "es",
+    "ed",
+    "ly",
+    "s",
+    "e",
+    "y",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A word, bigram or cluster pair of a query.
+
+    Attributes:
+        phrase: how it is looked up exactly.
+        stem: the same word's beginning, looked up as a prefix; None for none.
+        start, end: where it stands in the query's text.
+        run: number of its run of touching units; a border between scripts ends one.
+        single: one lone character, which says little.
+    """
+
+    phrase: q.Phrase
+    stem: q.Phrase | None
+    start: int
+    end: int
+    run: int
+    single: bool
+
+
+def stem_of(word: str) -> str | None:
+    """Return the beginning that a word's inflected forms share, None where there is none.
+
+    English endings are taken off; in other alphabets the last letters of a long
+    word, where most of their inflection sits.
+    """
+    if not word.isalpha():
+        return None
+    if word.isascii():
+        for ending in _ENGLISH_ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+                stem = word[: -len(ending)]
+                return stem[:-1] if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2] else stem
+        return word if len(word) >= _SHORTEST_STEM else None
+    if len(word) >= 7:
+        return word[:-2]
+    return word[:-1] if len(word) > _SHORTEST_STEM else None
+
+
+def units_of(query: q.Query) -> list[Unit]:
+    """Cut a query's positive phrases into units, each once, in order."""
+    units: list[Unit] = []
+    seen: set[str] = set()
+    run = 0
+    previous_end = -1
+    previous_word = True
+    for phrase in query.phrases:
+        for token in phrase.tokens:
+            word = bool(token.flags & q.WORD)
+            if word or previous_word or token.start > previous_end:
+                run += 1
+            previous_word, previous_end = word, token.end
+            if token.text in seen:
+                continue
+            seen.add(token.text)
+            single = bool(token.flags & q.SINGLE) and not word
+            exact = q.phrase(token.text, prefix=single, config=query.tokenizer.options)
+            if exact is None:
+                continue
+            beginning = stem_of(token.text) if word else None
+            stem = (
+                q.phrase(beginning, prefix=True, config=query.tokenizer.options)
+                if beginning is not None
+                else None
+            )
+            units.append(Unit(exact, stem, token.start, token.end, run, single))
+    return units
+
+
+def relaxed_expression(
+    units: list[Unit], rows: int, count: Callable[[q.Phrase], int]
+) -> tuple[str | None, dict[q.Phrase, int]]:
+    """Choose the units worth asking for; return their OR and the count of every unit.
+
+    Args:
+        rows: rows of the index.
+        count: how many rows hold a phrase.
+    """
+    counts: dict[q.Phrase, int] = {}
+    asked: list[tuple[int, q.Phrase]] = []
+    several = sum(not unit.single for unit in units) > 0
+    for unit in units[: _MOST_UNITS * 2]:
+        counts[unit.phrase] = count(unit.phrase)
+        wide = unit.phrase
+        if unit.stem is not None:
+            counts[unit.stem] = count(unit.stem)
+            wide = unit.stem
+        if counts[wide] and not (unit.single and several):
+            asked.append((counts[wide], wide))
+    asked.sort(key=lambda pair: pair[0])
+    budget = max(_FEWEST_POSTINGS, int(rows * _POSTINGS_SHARE))
+    chosen: list[q.Node] = []
+    for frequency, phrase in asked[:_MOST_UNITS]:
+        budget -= frequency
+        if budget < 0 and len(chosen) >= _LEAST_UNITS:
+            break
+        chosen.append(phrase)
+    if not chosen:
+        return None, counts
+    return q.to_fts5(q.Or(chosen) if len(chosen) > 1 else chosen[0], "cjk"), counts
+
+
+def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, Unit]]:
+    """Text of each pair of units that touch: three characters of a run, or two words."""
+    for left, right in pairwise(units):
+        between = query.text[left.end : right.start] if left.end <= right.start else ""
+        if left.run == right.run or between.strip() == "":
+            yield query.text[left.start : right.end], left, right
+
+
+def evidence_of(
+    query: q.Query,
+    units: list[Unit],
+    counts: dict[q.Phrase, int],
+    statistics: Statistics,
+    *,
+    substring: bool = False,
+) -> Evidence:
+    """Return what speaks for a text: units, pairs of them, and whole runs, by rarity."""
+    rows = statistics.rows
+    weighted: list[tuple[q.Node, float]] = []
+    rarity: dict[q.Phrase, float] = {}
+    for unit in units:
+        weight = rarity[unit.phrase] = idf(rows, counts.get(unit.phrase, 0))
+        if unit.stem is None:
+            weighted.append((unit.phrase, weight))
+            continue
+        stem = idf(rows, counts.get(unit.stem, 0))
+        weighted.append((unit.phrase, weight * (1.0 - _STEM_WEIGHT)))
+        weighted.append((unit.stem, stem * _STEM_WEIGHT))
+    options = query.tokenizer.options
+    for text, left, right in _neighbours(query, units):
+        pair = q.phrase(text, config=options)
+        if pair is not None:
+            weighted.append((pair, _PAIR_WEIGHT * (rarity[left.phrase] + rarity[right.phrase]) / 2))
+    runs: dict[int, list[Unit]] = {}
+    for unit in units:
+        runs.setdefault(unit.run, []).append(unit)
+    for members in runs.values():
+        if len(members) > 2:
+            whole = q.phrase(query.text[members[0].start : members[-1].end], config=options)
+            if whole is not None:
+                weighted.append(
+                    (whole, _RUN_WEIGHT * sum(rarity[each.phrase] for each in members) / 2)
+                )
+    return Evidence(weighted, statistics.average, substring=substring)
