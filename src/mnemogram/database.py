@@ -8,17 +8,15 @@ store hands it a :class:`Schema` and gets connections that are ready to use.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import hmac
 import os
-import stat
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import apsw
 
@@ -32,6 +30,14 @@ from mnemogram.errors import (
     SchemaTooNew,
     StorageUnavailable,
     StoreClosed,
+)
+from mnemogram.files import (
+    file_errors,
+    network_file_system,
+    private_directory,
+    private_file,
+    user_directory,
+    user_key,
 )
 
 __all__ = [
@@ -52,100 +58,8 @@ DEFAULT_BUSY_TIMEOUT: Final = 10.0
 MAX_READERS: Final = 4
 _CACHE_KIB: Final = 16_384
 _JOURNAL_SIZE_LIMIT: Final = 64 * 1024 * 1024
-_REFUSED_IDS: Final = frozenset({"system"})
-
-
-# --- users and directories -------------------------------------------------------------
-
-
-def user_key(user_id: str, *, key_secret: bytes | str | None = None) -> str:
-    """Return the irreversible directory name of a user.
-
-    Args:
-        user_id: the host's stable id; surrounding white space does not count.
-        key_secret: makes the key an HMAC, so that ids cannot be guessed from it.
-
-    Returns:
-        64 lower-case hexadecimal digits: SHA-256 or HMAC-SHA-256 of the id.
-
-    Raises:
-        InvalidArgument: the id is missing, blank or the word ``system``.
-    """
-    if not isinstance(user_id, str):
-        raise InvalidArgument(
-            f"user_id must be a string, not {type(user_id).__name__}",
-            hint="Pass the stable id your service knows the user by.",
-        )
-    trimmed = user_id.strip()
-    if not trimmed or trimmed.casefold() in _REFUSED_IDS:
-        raise InvalidArgument(
-            "user_id must name a user: it is blank or reserved",
-            hint="Pass the stable id your service knows the user by.",
-        )
-    data = trimmed.encode("utf-8", "surrogatepass")
-    if key_secret is None:
-        return hashlib.sha256(data).hexdigest()
-    secret = key_secret.encode() if isinstance(key_secret, str) else bytes(key_secret)
-    if not secret:
-        raise InvalidArgument("key_secret must not be empty", hint="Pass a secret, or None.")
-    return hmac.new(secret, data, hashlib.sha256).hexdigest()
-
-
-def private_directory(path: Path) -> None:
-    """Make ``path`` a directory that only its owner can enter, whatever the umask."""
-    with _file_errors(path):
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            if not path.is_dir():
-                raise NotADirectoryError(path) from None
-        if stat.S_IMODE(path.stat().st_mode) != 0o700:
-            os.chmod(path, 0o700)
-
-
-def user_directory(root: Path, key: str) -> Path:
-    """Return ``<root>/users/<key>``, made private from the root down."""
-    with _file_errors(root):
-        root.parent.mkdir(parents=True, exist_ok=True)
-    directory = root / "users" / key
-    for each in (root, root / "users", directory):
-        private_directory(each)
-    return directory
-
-
-def _private_file(path: Path) -> None:
-    """Create ``path`` as 0600 before SQLite writes to it; tighten one that exists.
-
-    SQLite gives its journal and WAL the permissions of the database file.
-    """
-    with _file_errors(path):
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-            os.chmod(path, 0o600)
-        except FileExistsError:
-            if path.is_dir():
-                raise IsADirectoryError(path) from None
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            name = f"{path}{suffix}"
-            with contextlib.suppress(FileNotFoundError):
-                if stat.S_IMODE(os.stat(name).st_mode) != 0o600:
-                    os.chmod(name, 0o600)
-
-
-@contextlib.contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except PermissionError as error:
-        raise StorageUnavailable(
-            f"no permission for {path}: {error.strerror}",
-            hint="Give this process's user ownership of the directory and its files.",
-        ) from error
-    except OSError as error:
-        raise StorageUnavailable(
-            f"cannot prepare {path}: {error.strerror or error}",
-            hint="Check that the path is a directory on a writable disk with free space.",
-        ) from error
+#: Pauses between two tries for a lock, in seconds; the last one repeats.
+_LOCK_PAUSES: Final = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025)
 
 
 # --- errors ----------------------------------------------------------------------------
@@ -168,7 +82,8 @@ _HINTS: Final[tuple[tuple[type[apsw.Error], str], ...]] = (
     ),
     (
         apsw.CorruptError,
-        "The file is damaged: run check(), keep a copy, and restore from a backup.",
+        "The file is damaged (cut short, or copied while it was in use?): keep it, run"
+        " check(), and restore from a backup; copy a live file with backup() only.",
     ),
     (apsw.IOError, "The disk reported an error: check it, then run check()."),
     (apsw.NoMemError, "SQLite ran out of memory: free some, then try again."),
@@ -188,6 +103,26 @@ def translate(error: apsw.Error) -> MnemogramError:
     return StorageUnavailable(f"{type(error).__name__}: {error}")
 
 
+def _cannot_open(path: Path, error: apsw.Error) -> NoReturn:
+    """Say why SQLite could not open a file, as far as the file system tells."""
+    folder = path.parent
+    if not folder.is_dir():
+        message, hint = f"the directory {folder} does not exist", "Make it, or correct the path."
+    elif path.is_dir():
+        message, hint = f"{path} is a directory", "Name a file in it."
+    elif path.exists() and not os.access(path, os.R_OK):
+        message, hint = f"no permission to read {path}", "Fix the permissions of the file."
+    elif not os.access(folder, os.W_OK):
+        message = f"no permission to write in {folder}"
+        hint = (
+            "SQLite keeps its WAL beside the file, also to read it: make the directory"
+            " writable for this process, or copy the store with backup() to one that is."
+        )
+    else:
+        raise translate(error) from error
+    raise StorageUnavailable(message, hint=hint) from error
+
+
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
     """Raise every apsw error of the block as one of ours, with the original as cause."""
@@ -200,12 +135,55 @@ def translated() -> Iterator[None]:
 # --- connections -----------------------------------------------------------------------
 
 
+class _Clock:
+    """The times that bound a connection's work; knows no connection, so no cycle."""
+
+    __slots__ = ("busy_timeout", "deadline_at", "waiting_since")
+
+    def __init__(self) -> None:
+        self.busy_timeout = DEFAULT_BUSY_TIMEOUT
+        self.deadline_at: float | None = None
+        self.waiting_since = 0.0
+
+    def passed(self) -> bool:
+        """Whether the deadline in force has passed."""
+        return self.deadline_at is not None and time.monotonic() >= self.deadline_at
+
+    def wait(self, tries: int) -> bool:
+        """SQLite's busy handler: pause before the next try, False to give up.
+
+        Bounded by time and not by tries. The jitter keeps waiting processes from
+        waking together.
+        """
+        now = time.monotonic()
+        if tries == 0:
+            self.waiting_since = now
+        end = self.waiting_since + self.busy_timeout
+        if self.deadline_at is not None:
+            end = min(end, self.deadline_at)
+        if now >= end:
+            return False
+        pause = _LOCK_PAUSES[min(tries, len(_LOCK_PAUSES) - 1)]
+        time.sleep(min(pause * random.uniform(0.5, 1.5), end - now))
+        return True
+
+
 class Connection(apsw.Connection):
     """An apsw connection that remembers its deadline and its tokenizer."""
 
     #: None where the tokenizer extension is loaded, else why it is not.
     tokenizer_error: str | None = "not loaded"
-    deadline_at: float | None = None
+
+    def __init__(self, filename: str, *, flags: int, busy_timeout: float) -> None:
+        super().__init__(filename, flags=flags)
+        self.clock = _Clock()
+        self.clock.busy_timeout = busy_timeout
+        self.set_busy_handler(self.clock.wait)
+
+    @property
+    def deadline_at(self) -> float | None:
+        """Monotonic time at which the work must end; None without a deadline."""
+        return self.clock.deadline_at
 
     @property
     def has_tokenizer(self) -> bool:
@@ -243,26 +221,28 @@ def deadline(connection: Connection, seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    outer = connection.deadline_at
+    clock = connection.clock
+    outer = clock.deadline_at
     end = time.monotonic() + seconds
-    connection.deadline_at = end if outer is None else min(end, outer)
+    clock.deadline_at = end if outer is None else min(end, outer)
     _arm(connection)
     try:
         with translated():
             yield
+    except Busy as error:
+        if clock.passed():
+            raise QueryTimeout("the deadline passed while waiting for a lock") from error
+        raise
     finally:
-        connection.deadline_at = outer
+        clock.deadline_at = outer
         _arm(connection)
 
 
 def _arm(connection: Connection) -> None:
-    end = connection.deadline_at
-    if end is None:
-        connection.set_progress_handler(None)
-        return
-    limit = end
-    clock = time.monotonic
-    connection.set_progress_handler(lambda: clock() >= limit, PROGRESS_STEPS)
+    clock = connection.clock
+    connection.set_progress_handler(
+        None if clock.deadline_at is None else clock.passed, PROGRESS_STEPS
+    )
 
 
 # --- schemas ---------------------------------------------------------------------------
@@ -325,27 +305,36 @@ class Database:
         self.load_extension = load_extension
         self.synchronous = synchronous
         self.journal_mode = ""
+        self.network_file_system: str | None = None
+        self._process = os.getpid()
         self._closed = False
         self._write_lock = threading.RLock()
         self._pool_lock = threading.Lock()
         self._idle: list[Connection] = []
         self._leases = threading.BoundedSemaphore(MAX_READERS)
         if read_only:
-            with _file_errors(self.path):
+            with file_errors(self.path):
                 os.stat(self.path)
         else:
-            _private_file(self.path)
-        with translated():
-            self._writer = self._connect(prepare=True)
+            private_file(self.path)
+        try:
+            with translated():
+                self._writer = self._connect(prepare=True)
+        except StorageUnavailable as error:
+            if isinstance(error.__cause__, apsw.CantOpenError):
+                _cannot_open(self.path, error.__cause__)
+            raise
         self._identity = self._file_identity()
 
     # -- opening
 
     def _connect(self, *, prepare: bool) -> Connection:
-        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
-        connection = Connection(str(self.path), flags=flags)
+        connection = Connection(
+            str(self.path),
+            flags=apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE,
+            busy_timeout=self.busy_timeout,
+        )
         try:
-            connection.set_busy_timeout(max(1, int(self.busy_timeout * 1000)))
             connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
             connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
             connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -358,6 +347,9 @@ class Database:
                 self._prepare(connection)
             connection.execute(f"PRAGMA synchronous = {self.synchronous}")
             connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_SIZE_LIMIT}")
+            # Deleted rows are overwritten inside their pages, at no extra write; what
+            # is in freed pages is the work of purge().
+            connection.execute("PRAGMA secure_delete = FAST")
         except BaseException:
             connection.close()
             raise
@@ -377,18 +369,24 @@ class Database:
     def _prepare(self, connection: Connection) -> None:
         """Check what the file is; create or upgrade it where it is ours to write."""
         version = self._checked_version(connection)
-        if not self.read_only:
-            if version == 0:
-                self._retry(lambda: connection.execute("PRAGMA auto_vacuum = INCREMENTAL"))
-            self.journal_mode = str(
-                self._retry(lambda: connection.one("PRAGMA journal_mode = WAL"))
-            )
-            if self.journal_mode != "wal":
-                self.journal_mode = str(connection.one("PRAGMA journal_mode = TRUNCATE"))
-            if version < self.schema.version:
-                self._upgrade(connection)
-        else:
+        if self.read_only:
             self.journal_mode = str(connection.one("PRAGMA journal_mode"))
+            return
+        # The tables come before WAL: a copy of the file alone, without its WAL, must
+        # be known for what it is.
+        if version == 0:
+            self._retry(connection, lambda: connection.execute("PRAGMA auto_vacuum = INCREMENTAL"))
+        if version < self.schema.version:
+            self._upgrade(connection)
+        self.network_file_system = network_file_system(self.path.parent)
+        if self.network_file_system is None:
+            self.journal_mode = str(
+                self._retry(connection, lambda: connection.one("PRAGMA journal_mode = WAL"))
+            )
+        if self.journal_mode != "wal":
+            self.journal_mode = str(
+                self._retry(connection, lambda: connection.one("PRAGMA journal_mode = TRUNCATE"))
+            )
 
     def _checked_version(self, connection: Connection) -> int:
         version = int(connection.one("PRAGMA user_version"))
@@ -413,7 +411,7 @@ class Database:
         return 0
 
     def _upgrade(self, connection: Connection) -> None:
-        self._retry(lambda: connection.execute("BEGIN IMMEDIATE"))
+        self._retry(connection, lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
             version = self._checked_version(connection)
             if version < self.schema.version:
@@ -426,22 +424,22 @@ class Database:
                 connection.execute("ROLLBACK")
             raise
 
-    def _retry(self, step: Callable[[], Any]) -> Any:
+    def _retry(self, connection: Connection, step: Callable[[], Any]) -> Any:
         """Run ``step`` until it is not busy or the busy wait is over.
 
         SQLite answers busy at once, without its busy handler, where waiting
         could deadlock: so when several processes turn on WAL together.
         """
         end = time.monotonic() + self.busy_timeout
-        pause = 0.002
+        tries = 0
         while True:
             try:
                 return step()
             except (apsw.BusyError, apsw.LockedError):
-                if time.monotonic() + pause >= end:
+                if time.monotonic() >= end or connection.clock.passed():
                     raise
-            time.sleep(pause)
-            pause = min(pause * 2, 0.1)
+            time.sleep(_LOCK_PAUSES[min(tries, len(_LOCK_PAUSES) - 1)])
+            tries += 1
 
     # -- using
 
@@ -474,7 +472,7 @@ class Database:
                 yield connection
                 return
             with translated(), deadline(connection, timeout):
-                self._retry(lambda: connection.execute("BEGIN IMMEDIATE"))
+                self._retry(connection, lambda: connection.execute("BEGIN IMMEDIATE"))
                 try:
                     yield connection
                     connection.execute("COMMIT")
@@ -533,6 +531,11 @@ class Database:
     def _check_usable(self) -> None:
         if self._closed:
             raise StoreClosed(f"{self.path} is closed")
+        if os.getpid() != self._process:
+            raise StorageUnavailable(
+                f"{self.path} was opened by the process that this one was forked from",
+                hint="Open the store after the fork: SQLite connections cannot be shared.",
+            )
         if self._file_identity() != self._identity:
             raise StorageUnavailable(
                 f"{self.path} was moved, deleted or replaced while it was open",

@@ -2,9 +2,11 @@
 """The life of the FTS tables: which are kept, their triggers, gaps and building.
 
 A message is in an index unless its id lies in one of the index's gaps. Triggers
-keep the index in step inside the message's own transaction; building fills a gap
-from below, each batch and its progress in one transaction. Everything here runs
-inside a write transaction that the caller holds.
+keep the index in step inside the message's own transaction. A connection that
+cannot serve an index detaches it: from then on new messages are in its gap, and a
+debt is noted for each message it holds that changes. Filling gaps, paying debts and
+taking tables down are the work of ``building``. Everything here runs inside a write
+transaction that the caller holds.
 """
 
 from __future__ import annotations
@@ -25,20 +27,34 @@ __all__ = [
     "INDEXES",
     "TRIGRAM",
     "WORDS",
+    "Choice",
     "IndexDefinition",
     "IndexState",
     "Policy",
-    "build_step",
+    "attach",
+    "definition_of",
     "detach",
     "is_index_corruption",
+    "load_choice",
     "load_states",
+    "mark_for_rebuild",
     "prepare_for_writing",
     "wanted",
 ]
 
 #: Version of the projection views; another version means the index is rebuilt.
 PROJECTION_VERSION: Final = 1
-_OPEN_END: Final = 2**63 - 1
+OPEN_END: Final = 2**63 - 1
+#: Debts that are paid on the way of a write; more are the work of maintenance.
+PAID_AT_ONCE: Final = 50
+#: Debts from which building anew is cheaper than paying, and than keeping old texts.
+MOST_DEBTS: Final = 5_000
+#: Seconds after the last write by a process without the tokenizer during which the
+#: others keep the indexes that it needs. Two kinds of process on one file would
+#: otherwise build and drop each other's indexes for ever.
+PLAIN_WRITER_GRACE: Final = 86_400
+_PLAIN_WRITER_NOTED: Final = 600
+_GRACE_US: Final = PLAIN_WRITER_GRACE * 1_000_000
 
 Policy: TypeAlias = Literal["auto", "portable", "all"]
 POLICIES: Final = ("auto", "portable", "all")
@@ -129,8 +145,23 @@ class IndexState:
     tokenizer: str
     token_version: int
     projection_version: int
+    changed_at: int
     reason: str | None
     gaps: tuple[tuple[int, int], ...]
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether what the table holds is worthless, and waits to be taken down."""
+        return any(low < 0 for low, _ in self.gaps)
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer release made it: it is neither used nor taken down by us."""
+        return (
+            self.token_version > RULES_VERSION
+            or self.projection_version > PROJECTION_VERSION
+            or self.name not in _NAMES
+        )
 
     def matches(self, definition: IndexDefinition) -> bool:
         """Whether the table was made by exactly this definition and these rules."""
@@ -141,20 +172,56 @@ class IndexState:
         )
 
 
-def wanted(policy: Policy, *, has_tokenizer: bool, trigram: bool) -> tuple[IndexDefinition, ...]:
-    """Return the indexes that a policy keeps.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the file's owner chose, and what its writers need.
 
-    ``auto`` keeps the smallest set that serves this host; ``portable`` adds what
-    a reader without the extension needs; ``all`` keeps every table.
-
-    Raises:
-        InvalidArgument: no such policy.
+    Attributes:
+        policy: which indexes are kept.
+        trigram: whether the substring index is kept.
+        plain_writer_at: when a process without the tokenizer last wrote, in
+            microseconds since 1970 UTC; 0 for never.
     """
+
+    policy: Policy = "auto"
+    trigram: bool = True
+    plain_writer_at: int = 0
+
+    @property
+    def has_plain_writer(self) -> bool:
+        """Whether a process without the tokenizer wrote not long ago."""
+        return _now() - self.plain_writer_at < _GRACE_US
+
+
+def load_choice(connection: Connection) -> Choice:
+    """Return what the file says of its indexes."""
+    stored = dict(
+        connection.execute(
+            "SELECT key, value FROM meta WHERE key IN ('policy', 'trigram', 'plain_writer_at')"
+        )
+    )
+    return Choice(
+        policy=stored.get("policy", "auto"),
+        trigram=stored.get("trigram", "1") == "1",
+        plain_writer_at=int(stored.get("plain_writer_at", "0")),
+    )
+
+
+def check_policy(policy: str) -> None:
+    """Raise InvalidArgument where there is no such policy."""
     if policy not in POLICIES:
         raise InvalidArgument(
             f"index policy must be one of {', '.join(POLICIES)}, not {policy!r}",
             hint="'auto' is right unless other programs read the file.",
         )
+
+
+def wanted(policy: Policy, *, has_tokenizer: bool, trigram: bool) -> tuple[IndexDefinition, ...]:
+    """Return the indexes that a policy keeps.
+
+    ``auto`` keeps the smallest set that serves this host; ``portable`` adds what
+    a reader without the extension needs; ``all`` keeps every table.
+    """
     kept: list[IndexDefinition] = []
     if has_tokenizer:
         kept.append(CJK)
@@ -164,6 +231,10 @@ def wanted(policy: Policy, *, has_tokenizer: bool, trigram: bool) -> tuple[Index
         stock = not has_tokenizer or policy == "portable"
         kept.append(_PORTABLE_TRIGRAM if stock else TRIGRAM)
     return tuple(kept)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000
 
 
 def load_states(connection: Connection) -> dict[str, IndexState]:
@@ -176,7 +247,8 @@ def load_states(connection: Connection) -> dict[str, IndexState]:
     return {
         row[0]: IndexState(*row, gaps=tuple(gaps.get(row[0], ())))
         for row in connection.execute(
-            "SELECT name, state, tokenizer, token_version, projection_version, reason FROM indexes"
+            "SELECT name, state, tokenizer, token_version, projection_version, changed_at, reason"
+            " FROM indexes"
         )
     }
 
@@ -201,12 +273,18 @@ def _in_index(definition: IndexDefinition, row: str) -> str:
     )
 
 
-def _values(definition: IndexDefinition, row: str) -> str:
+def projections(definition: IndexDefinition, row: str) -> tuple[str, ...]:
+    """SQL of each column as the index sees it in ``row``, which has a message's columns."""
     whole = definition.view == TRIGRAM.view  # no tool rows there, so nothing is cut
     projected = {"content": "{row}.content" if whole else _PROJECTED}
-    return ", ".join(
+    return tuple(
         projected.get(column, f"{{row}}.{column}").format(row=row) for column in definition.columns
     )
+
+
+def projection(definition: IndexDefinition, row: str) -> str:
+    """SQL of all that the index sees of ``row``."""
+    return ", ".join(projections(definition, row))
 
 
 def _trigger_names(name: str) -> tuple[str, ...]:
@@ -217,10 +295,12 @@ def _triggers(definition: IndexDefinition) -> Iterator[str]:
     """Triggers that keep an attached index in step with the messages."""
     name = definition.name
     columns = ", ".join(definition.columns)
-    insert = f"INSERT INTO {name} (rowid, {columns}) VALUES (new.id, {_values(definition, 'new')});"
+    insert = (
+        f"INSERT INTO {name} (rowid, {columns}) VALUES (new.id, {projection(definition, 'new')});"
+    )
     delete = (
         f"INSERT INTO {name} ({name}, rowid, {columns})"
-        f" VALUES ('delete', old.id, {_values(definition, 'old')});"
+        f" VALUES ('delete', old.id, {projection(definition, 'old')});"
     )
     created, deleted, updated = _trigger_names(name)
     yield (
@@ -241,10 +321,9 @@ def _triggers(definition: IndexDefinition) -> Iterator[str]:
 def _debt_triggers(definition: IndexDefinition) -> Iterator[str]:
     """Triggers that note what a detached index will have to be told."""
     name = definition.name
-    columns = ", ".join(definition.columns)
     note = (
-        f"INSERT OR IGNORE INTO index_debts (name, id, {columns})"
-        f" VALUES ('{name}', old.id, {_values(definition, 'old')});"
+        "INSERT OR IGNORE INTO index_debts (name, id, index_bytes, tool_name, tool_calls, content)"
+        f" VALUES ('{name}', old.id, old.index_bytes, old.tool_name, old.tool_calls, old.content);"
     )
     _, deleted, updated = _trigger_names(name)
     when = f"WHEN {_in_index(definition, 'old')}"
@@ -270,6 +349,18 @@ def _install(connection: Connection, name: str, statements: Iterable[str]) -> No
 # --- attaching and detaching -----------------------------------------------------------
 
 
+def top_id(connection: Connection) -> int:
+    """Return the largest id that any message ever had."""
+    return int(connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'messages'") or 0)
+
+
+def _set_state(connection: Connection, name: str, state: str, reason: str | None) -> None:
+    connection.execute(
+        "UPDATE indexes SET state = ?, reason = ?, changed_at = ? WHERE name = ?",
+        (state, reason, _now(), name),
+    )
+
+
 def create(connection: Connection, definition: IndexDefinition) -> None:
     """Make an index; what messages there are become its gap."""
     name = definition.name
@@ -279,16 +370,18 @@ def create(connection: Connection, definition: IndexDefinition) -> None:
         f" content='{definition.view}', content_rowid='id',"
         f" tokenize='{definition.tokenizer}', {definition.options})"
     )
-    top = connection.one("SELECT max(id) FROM messages") or 0
+    top = top_id(connection)
     connection.execute(
-        "INSERT INTO indexes (name, state, tokenizer, token_version, projection_version)"
-        " VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO indexes"
+        " (name, state, tokenizer, token_version, projection_version, changed_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         (
             name,
             "building" if top else "ready",
             definition.tokenizer,
             definition.token_version,
             PROJECTION_VERSION,
+            _now(),
         ),
     )
     if top:
@@ -296,53 +389,59 @@ def create(connection: Connection, definition: IndexDefinition) -> None:
     _install(connection, name, _triggers(definition))
 
 
-def drop(connection: Connection, name: str) -> None:
-    """Remove an index with all that belongs to it."""
-    _drop_triggers(connection, name)
-    connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
-    connection.execute(f"DROP TABLE IF EXISTS {name}")
-
-
-def detach(
-    connection: Connection, definition: IndexDefinition, reason: str, *, rebuild: bool = False
-) -> None:
+def detach(connection: Connection, name: str, reason: str) -> None:
     """Take an index out of use without touching its table, and say why.
 
-    Messages from now on are in its gap, and a note is kept of every change to
+    Messages from now on are in its gap, and a debt is noted for every change to
     what it holds, so that only those are made good when it is attached again.
-
-    Args:
-        rebuild: its contents are worthless (damage, other token rules); it is
-            emptied and built anew by the next maintenance.
     """
-    name = definition.name
-    connection.execute(
-        "UPDATE indexes SET state = 'detached', reason = ? WHERE name = ?", (reason, name)
-    )
-    if rebuild:
-        connection.execute("DELETE FROM index_gaps WHERE name = ?", (name,))
-        connection.execute("DELETE FROM index_debts WHERE name = ?", (name,))
-        connection.execute(
-            "INSERT INTO index_gaps (name, low, high) VALUES (?, -1, ?)", (name, _OPEN_END)
-        )
-        _drop_triggers(connection, name)
-        return
-    top = connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'messages'") or 0
+    _set_state(connection, name, "detached", reason)
     connection.execute(
         "INSERT OR IGNORE INTO index_gaps (name, low, high) VALUES (?, ?, ?)",
-        (name, top, _OPEN_END),
+        (name, top_id(connection), OPEN_END),
     )
-    _install(connection, name, _debt_triggers(definition))
+    _install(connection, name, _debt_triggers(_by_name(name)))
 
 
-def attach(connection: Connection, definition: IndexDefinition) -> None:
-    """Bring a detached index back: pay its debts, close its open gap, set its triggers."""
+def mark_for_rebuild(connection: Connection, name: str, reason: str) -> None:
+    """Say that what an index holds is worthless; maintenance takes it down, then builds it.
+
+    The table is not touched: it may be damaged, or too big for the way of a request.
+    """
+    _set_state(connection, name, "detached", reason)
+    connection.execute("DELETE FROM index_gaps WHERE name = ?", (name,))
+    connection.execute("DELETE FROM index_debts WHERE name = ?", (name,))
+    connection.execute(
+        "INSERT INTO index_gaps (name, low, high) VALUES (?, -1, ?)", (name, OPEN_END)
+    )
+    _drop_triggers(connection, name)
+
+
+def count_debts(connection: Connection, name: str, limit: int) -> int:
+    """Return how many changes an index has not been told of, counting to ``limit``."""
+    return int(
+        connection.one(
+            "SELECT count(*) FROM (SELECT 1 FROM index_debts WHERE name = ? LIMIT ?)", (name, limit)
+        )
+    )
+
+
+def pay_debts(connection: Connection, definition: IndexDefinition, limit: int) -> int:
+    """Tell an index what changed while it was detached, oldest rows first.
+
+    Returns:
+        How many debts were paid.
+    """
     name = definition.name
     columns = ", ".join(definition.columns)
-    debts = list(
-        connection.execute(f"SELECT id, {columns} FROM index_debts WHERE name = ?", (name,))
-    )
     marks = ", ".join("?" * len(definition.columns))
+    debts = list(
+        connection.execute(
+            f"SELECT debt.id, {projection(definition, 'debt')} FROM index_debts AS debt"
+            " WHERE debt.name = ? ORDER BY debt.id LIMIT ?",
+            (name, limit),
+        )
+    )
     for debt in debts:
         connection.execute(
             f"INSERT INTO {name} ({name}, rowid, {columns}) VALUES ('delete', ?, {marks})", debt
@@ -352,131 +451,125 @@ def attach(connection: Connection, definition: IndexDefinition) -> None:
             f" SELECT id, {columns} FROM {definition.view} WHERE id = ?",
             (debt[0],),
         )
-    connection.execute("DELETE FROM index_debts WHERE name = ?", (name,))
-    top = connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'messages'") or 0
+        connection.execute("DELETE FROM index_debts WHERE name = ? AND id = ?", (name, debt[0]))
+    return len(debts)
+
+
+def attach(connection: Connection, definition: IndexDefinition) -> None:
+    """Bring back a detached index that has no debts: close its open gap, set its triggers."""
+    name = definition.name
     connection.execute(
-        "UPDATE index_gaps SET high = ? WHERE name = ? AND high = ?", (top, name, _OPEN_END)
+        "UPDATE index_gaps SET high = ? WHERE name = ? AND high = ?",
+        (top_id(connection), name, OPEN_END),
     )
     connection.execute("DELETE FROM index_gaps WHERE name = ? AND low >= high", (name,))
-    _settle(connection, name)
+    settle(connection, name)
     _install(connection, name, _triggers(definition))
 
 
-def _settle(connection: Connection, name: str) -> None:
-    """Set the state that follows from the gaps."""
-    connection.execute(
-        "UPDATE indexes SET reason = NULL, state = CASE WHEN EXISTS"
-        " (SELECT 1 FROM index_gaps WHERE index_gaps.name = indexes.name)"
-        " THEN 'building' ELSE 'ready' END WHERE name = ?",
-        (name,),
-    )
-
-
-def _is_rebuild(state: IndexState) -> bool:
-    return any(low < 0 for low, _ in state.gaps)
+def settle(connection: Connection, name: str) -> bool:
+    """Set the state that follows from the gaps; return whether the index is ready."""
+    gap = connection.one("SELECT 1 FROM index_gaps WHERE name = ?", (name,))
+    _set_state(connection, name, "ready" if gap is None else "building", None)
+    return gap is None
 
 
 def _by_name(name: str) -> IndexDefinition:
     return next(each for each in INDEXES if each.name == name)
 
 
-def _why_not_served(connection: Connection) -> str:
-    if connection.has_tokenizer:
-        return "made by a newer release; a process of this one wrote to the file"
-    return f"a process without the tokenizer wrote to the file ({connection.tokenizer_error})"
+def served_by(connection: Connection, state: IndexState) -> IndexDefinition | None:
+    """Return an index's definition where this connection can read and write it."""
+    definition = definition_of(state)
+    if definition is None or (definition.needs_extension and not connection.has_tokenizer):
+        return None
+    return definition
 
 
-def prepare_for_writing(connection: Connection, *, policy: Policy, trigram: bool) -> None:
+# --- before a write --------------------------------------------------------------------
+
+
+def prepare_for_writing(connection: Connection) -> None:
     """Make the file's indexes what this connection can serve, before it writes.
 
     Runs at the start of every write transaction: another process, with another
-    build or without the extension, may have changed them since. Costs two reads
-    of tiny tables where nothing has to be done.
+    build or without the extension, may have changed them since. Costs three reads
+    of tiny tables where nothing has to be done, and a bounded amount of work where
+    something has: nothing here is proportional to the size of an index.
     """
+    choice = load_choice(connection)
+    states = load_states(connection)
+    if not connection.has_tokenizer:
+        _note_plain_writer(connection, choice)
     keep = {
         each.name: each
-        for each in wanted(policy, has_tokenizer=connection.has_tokenizer, trigram=trigram)
+        for each in wanted(
+            choice.policy, has_tokenizer=connection.has_tokenizer, trigram=choice.trigram
+        )
     }
-    states = load_states(connection)
     for name, state in states.items():
-        definition = definition_of(state)
-        mine = keep.get(name)
-        if state.token_version > (RULES_VERSION if connection.has_tokenizer else 0):
-            # It stays for those who can serve it; our triggers must not touch it.
-            if state.state != "detached":
-                detach(connection, definition or _by_name(name), _why_not_served(connection))
-        elif mine is None or definition is None or state.tokenizer != mine.tokenizer:
-            if state.state != "detached" or not _is_rebuild(state):
-                why = "not kept by the policy" if mine is None else "made by other token rules"
-                detach(connection, definition or _by_name(name), why, rebuild=True)
-        elif state.state == "detached" and not _is_rebuild(state):
-            attach(connection, definition)
+        if name in _NAMES and not state.is_rebuild:
+            _prepare(connection, state, keep.get(name), choice)
     for name, definition in keep.items():
         if name not in states:
             create(connection, definition)
 
 
-# --- building --------------------------------------------------------------------------
+def _prepare(
+    connection: Connection, state: IndexState, mine: IndexDefinition | None, choice: Choice
+) -> None:
+    name = state.name
+    definition = served_by(connection, state)
+    attached = state.state != "detached"
+    if definition is None:
+        if state.is_newer or not connection.has_tokenizer:
+            # It stays for those who can serve it; our writes must not reach it.
+            if attached:
+                detach(connection, name, _why_not_served(connection, state))
+            elif count_debts(connection, name, MOST_DEBTS) >= MOST_DEBTS:
+                mark_for_rebuild(connection, name, "changed too much while detached")
+            elif mine is not None and _now() - state.changed_at > _GRACE_US:
+                mark_for_rebuild(connection, name, "no process that can serve it writes any more")
+        else:
+            mark_for_rebuild(connection, name, "made by other token rules")
+    elif definition != mine and not _kept_for_others(definition, choice):
+        why = "not kept by the policy" if mine is None else "made by another tokenizer"
+        mark_for_rebuild(connection, name, why)
+    elif not attached and count_debts(connection, name, PAID_AT_ONCE + 1) <= PAID_AT_ONCE:
+        pay_debts(connection, definition, PAID_AT_ONCE)
+        attach(connection, definition)
 
 
-@dataclass(frozen=True, slots=True)
-class BuildStep:
-    """What one step of building did: rows added, bytes of text, and what is left."""
-
-    name: str
-    rows: int
-    bytes: int
-    seconds: float
-    done: bool
+def _kept_for_others(definition: IndexDefinition, choice: Choice) -> bool:
+    """Whether a process without the tokenizer needs the index, and still writes."""
+    if definition.needs_extension or not choice.has_plain_writer:
+        return False
+    return definition.name != TRIGRAM.name or choice.trigram
 
 
-def build_step(
-    connection: Connection, name: str, *, max_rows: int = 500, max_bytes: int = 4_000_000
-) -> BuildStep:
-    """Index the next messages of an index's lowest gap, inside the caller's transaction.
-
-    Args:
-        max_rows: rows at most.
-        max_bytes: stop after the row that brings the text to this many bytes.
-    """
-    started = time.monotonic()
-    state = load_states(connection)[name]
-    definition = definition_of(state)
-    if definition is None or not state.gaps or state.state != "building":
-        return BuildStep(name, 0, 0, 0.0, state.state != "building")
-    low, high = state.gaps[0]
-    columns = ", ".join(definition.columns)
-    marks = ", ".join("?" * len(definition.columns))
-    insert = f"INSERT INTO {name} (rowid, {columns}) VALUES (?, {marks})"
-    rows = size = 0
-    reached = high
-    batch: list[tuple[apsw.SQLiteValue, ...]] = []
-    for row in connection.execute(
-        f"SELECT id, {columns} FROM {definition.view} WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-        (low, high, max_rows),
-    ):
-        batch.append(row)
-        rows += 1
-        size += sum(len(value) * 3 for value in row[1:] if isinstance(value, str))
-        if size >= max_bytes or rows >= max_rows:
-            reached = row[0]
-            break
-    connection.executemany(insert, batch)
-    if reached >= high:
-        connection.execute("DELETE FROM index_gaps WHERE name = ? AND high = ?", (name, high))
-    else:
+def _note_plain_writer(connection: Connection, choice: Choice) -> None:
+    now = _now()
+    if now - choice.plain_writer_at >= _PLAIN_WRITER_NOTED * 1_000_000:
         connection.execute(
-            "UPDATE index_gaps SET low = ? WHERE name = ? AND high = ?", (reached, name, high)
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('plain_writer_at', ?)", (str(now),)
         )
-    _settle(connection, name)
-    done = connection.one("SELECT state FROM indexes WHERE name = ?", (name,)) == "ready"
-    return BuildStep(name, rows, size, time.monotonic() - started, done)
 
 
-def is_index_corruption(error: BaseException) -> bool:
+def _why_not_served(connection: Connection, state: IndexState) -> str:
+    if state.is_newer:
+        return "made by a newer release; a process of this one wrote to the file"
+    return f"a process without the tokenizer wrote to the file ({connection.tokenizer_error})"
+
+
+def is_index_corruption(error: BaseException | None) -> bool:
     """Whether an error says that an FTS table, and not the file, is damaged.
 
     FTS5 reports damage of its own as SQLITE_CORRUPT_VTAB; the b-tree layer's
-    SQLITE_CORRUPT means that the file itself cannot be trusted.
+    SQLITE_CORRUPT means that the file itself cannot be trusted. Takes an error of
+    apsw's or of ours with one as its cause.
     """
-    return isinstance(error, apsw.CorruptError) and error.extendedresult == apsw.SQLITE_CORRUPT_VTAB
+    while error is not None:
+        if isinstance(error, apsw.CorruptError):
+            return error.extendedresult == apsw.SQLITE_CORRUPT_VTAB
+        error = error.__cause__
+    return False

@@ -78,12 +78,12 @@ _TABLES: Final = (
     # bytes, in the messages table it shares its page with the text.
     """
     CREATE INDEX messages_by_session
-        ON messages (session_id, id, timestamp, role, state)
+        ON messages (session_id, id, timestamp, role, state, substring)
     """,
     "CREATE INDEX messages_by_time ON messages (timestamp, id)",
     # Long tool results whose tail no index holds.
     "CREATE INDEX messages_long ON messages (id) WHERE index_bytes IS NOT NULL",
-    # One row for each FTS table that is kept.
+    # One row for each FTS table that is kept. `changed_at` is when its state last changed.
     """
     CREATE TABLE indexes (
         name               TEXT PRIMARY KEY,
@@ -91,6 +91,7 @@ _TABLES: Final = (
         tokenizer          TEXT NOT NULL,
         token_version      INTEGER NOT NULL,
         projection_version INTEGER NOT NULL,
+        changed_at         INTEGER NOT NULL,
         reason             TEXT
     ) STRICT, WITHOUT ROWID
     """,
@@ -104,15 +105,16 @@ _TABLES: Final = (
         PRIMARY KEY (name, high)
     ) STRICT, WITHOUT ROWID
     """,
-    # Rows that an index holds and that changed while no connection could tell it:
-    # the projection it was given, needed to take it out again.
+    # Rows that an index holds and that changed while no connection could tell it: the
+    # columns that every projection is made of, as they were when it was told last.
     """
     CREATE TABLE index_debts (
-        name       TEXT NOT NULL REFERENCES indexes (name) ON DELETE CASCADE,
-        id         INTEGER NOT NULL,
-        content    TEXT,
-        tool_name  TEXT,
-        tool_calls TEXT,
+        name        TEXT NOT NULL REFERENCES indexes (name) ON DELETE CASCADE,
+        id          INTEGER NOT NULL,
+        index_bytes INTEGER,
+        tool_name   TEXT,
+        tool_calls  TEXT,
+        content     TEXT NOT NULL,
         PRIMARY KEY (name, id)
     ) STRICT, WITHOUT ROWID
     """,
@@ -123,7 +125,7 @@ _TABLES: Final = (
         deleted_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # Records of a legacy source that could not be imported.
+    # Records of a legacy source that could not be imported, by the source's cursor.
     """
     CREATE TABLE legacy_set_aside (
         id     INTEGER PRIMARY KEY,

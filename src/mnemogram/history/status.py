@@ -5,23 +5,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
 from mnemogram import extension
-from mnemogram.database import Connection, Database
+from mnemogram.database import Connection, Database, deadline
+from mnemogram.errors import QueryTimeout
 from mnemogram.history import indexes
 from mnemogram.history.models import IndexReport, LegacyImport, Status
 
 __all__ = ["index_status", "legacy_import", "report"]
 
 
-def _missing(connection: Connection, state: indexes.IndexState) -> int:
-    return sum(
-        int(connection.one("SELECT count(*) FROM messages WHERE id > ? AND id <= ?", (low, high)))
-        for low, high in state.gaps
-    )
+#: Seconds that measuring the tables may take; reading a file's page list is a scan.
+_MEASURING: Final = 2.0
+
+# Both read a covering index only, never the messages with their text.
+_TOTALS: Final = """
+SELECT count(*), coalesce(sum(substring), 0) FROM messages INDEXED BY messages_by_session
+"""
+_MISSING: Final = """
+SELECT count(*) FROM messages INDEXED BY messages_by_session
+ WHERE +id > :low AND +id <= :high AND (substring OR NOT :substring)
+"""
 
 
 def index_status(connection: Connection, states: dict[str, indexes.IndexState]) -> dict[str, Any]:
@@ -56,38 +63,48 @@ def legacy_import(connection: Connection) -> LegacyImport:
 
 
 def _sizes(connection: Connection) -> dict[str, int]:
-    """Bytes of each FTS table with its shadow tables, from the dbstat table."""
+    """Bytes of each FTS table with its shadow tables, from the dbstat table.
+
+    Empty where it cannot be measured in time.
+    """
     sizes: dict[str, int] = {}
-    with contextlib.suppress(apsw.SQLError):  # a SQLite built without dbstat
-        for name, size in connection.execute(
-            "SELECT name, sum(pgsize) FROM dbstat WHERE name GLOB 'messages_fts*' GROUP BY name"
-        ):
-            table = max(
-                (each.name for each in indexes.INDEXES if name.startswith(each.name)), key=len
-            )
-            sizes[table] = sizes.get(table, 0) + int(size)
-    return sizes
+    # A SQLite built without dbstat, or a file too large to walk now.
+    with contextlib.suppress(apsw.SQLError, QueryTimeout), deadline(connection, _MEASURING):
+        for definition in indexes.INDEXES:
+            for suffix in ("data", "idx", "docsize", "config"):
+                # With a name, dbstat walks that one b-tree only.
+                size = connection.one(
+                    "SELECT pgsize FROM dbstat('main', 1) WHERE name = ?",
+                    (f"{definition.name}_{suffix}",),
+                )
+                sizes[definition.name] = sizes.get(definition.name, 0) + int(size or 0)
+        return sizes
+    return {}
 
 
-def report(connection: Connection, database: Database, policy: str, *, sizes: bool) -> Status:
+def report(connection: Connection, database: Database, *, sizes: bool) -> Status:
     """Return the state of one user's history."""
     states = indexes.load_states(connection)
     measured = _sizes(connection) if sizes else {}
+    ((total, substrings),) = connection.execute(_TOTALS)
     reports = []
     for definition in indexes.INDEXES:
         state = states.get(definition.name)
-        condition = " WHERE substring" if definition.name == indexes.TRIGRAM.name else ""
-        total = int(connection.one(f"SELECT count(*) FROM messages{condition}"))
+        trigram = definition.name == indexes.TRIGRAM.name
+        seen = int(substrings if trigram else total)
         if state is None:
-            reports.append(IndexReport(definition.name, "absent", 0, total, None, None, None))
+            reports.append(IndexReport(definition.name, "absent", 0, seen, None, None, None))
             continue
-        missing = min(total, _missing(connection, state))
+        missing = sum(
+            int(connection.one(_MISSING, {"low": low, "high": high, "substring": trigram}))
+            for low, high in state.gaps
+        )
         reports.append(
             IndexReport(
                 name=definition.name,
                 state=state.state,
-                indexed=total - missing,
-                total=total,
+                indexed=seen - missing,
+                total=seen,
                 bytes=measured.get(definition.name),
                 token_version=state.token_version or None,
                 reason=state.reason,
@@ -101,7 +118,7 @@ def report(connection: Connection, database: Database, policy: str, *, sizes: bo
         )
     if database.journal_mode != "wal":
         notes.append(
-            "WAL cannot work on this file system (a network share?); "
+            f"WAL cannot work on this file system ({database.network_file_system or 'unknown'}); "
             f"the journal mode is {database.journal_mode}, so readers and writers wait "
             "for each other."
         )
@@ -109,9 +126,9 @@ def report(connection: Connection, database: Database, policy: str, *, sizes: bo
     wal = f"{database.path}-wal"
     return Status(
         path=str(database.path),
-        policy=policy,
+        policy=indexes.load_choice(connection).policy,
         sessions=int(connection.one("SELECT count(*) FROM sessions")),
-        messages=int(connection.one("SELECT count(*) FROM messages")),
+        messages=int(total),
         bytes=size,
         wal_bytes=os.stat(wal).st_size if os.path.exists(wal) else 0,
         journal_mode=database.journal_mode,

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
-from mnemogram.errors import InvalidArgument, NotFound
-from mnemogram.history import display, indexes, reading, search, status, writing
+from mnemogram.errors import InvalidArgument, StorageUnavailable
+from mnemogram.history import display, indexes, maintenance, reading, search, status, writing
+from mnemogram.history.maintenance import Maintenance
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
@@ -42,6 +43,8 @@ END_REASONS: Final = (
     "compression",
 )
 Redactor = Callable[[str], str]
+_DAMAGED: Final = "found damaged"
+_T = TypeVar("_T")
 
 
 class History:
@@ -63,16 +66,15 @@ class History:
         self._database = database
         self._redactor = redactor
         self._budget = answer_budget
-        with database.read() as connection:
-            stored = dict(
-                connection.execute("SELECT key, value FROM meta WHERE key IN ('policy', 'trigram')")
-            )
-        self._policy: indexes.Policy = policy or stored.get("policy", "auto")
-        self._trigram = stored.get("trigram", "1") == "1" if trigram is None else trigram
-        # Raises for an unknown policy before anything is written.
-        indexes.wanted(self._policy, has_tokenizer=True, trigram=True)
-        chosen = {"policy": self._policy, "trigram": str(int(self._trigram))}
-        self._unsaved_choice = chosen if chosen != stored else {}
+        self._merged: dict[str, bytes] = {}
+        # What the host chose is stored with the first write, and then is the file's: the
+        # last host to choose decides for all processes.
+        self._unsaved_choice: dict[str, str] = {}
+        if policy is not None:
+            indexes.check_policy(policy)
+            self._unsaved_choice["policy"] = policy
+        if trigram is not None:
+            self._unsaved_choice["trigram"] = str(int(trigram))
 
     @classmethod
     def open(
@@ -130,18 +132,67 @@ class History:
 
     # -- writing
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """A write transaction in which the file's indexes are ours to keep in step."""
+    def _write(self, work: Callable[[Connection], _T]) -> _T:
+        """Run ``work`` in a write transaction that keeps the indexes in step.
+
+        Where an FTS table turns out to be damaged, the write is made again with that
+        table detached. Which one it is shows by trying, not by what the error says;
+        ``work`` therefore must be repeatable.
+        """
+        try:
+            return self._attempt(work, ())
+        except StorageUnavailable as error:
+            if not indexes.is_index_corruption(error):
+                raise
+            damage = error
+        suspects = self._attached()
+        for detached in (*((name,) for name in suspects), suspects):
+            try:
+                return self._attempt(work, detached)
+            except StorageUnavailable as error:
+                if not indexes.is_index_corruption(error):
+                    raise
+        raise damage
+
+    def _attempt(self, work: Callable[[Connection], _T], detached: tuple[str, ...]) -> _T:
         with self._database.write() as connection:
-            if self._unsaved_choice:
+            chosen = self._unsaved_choice
+            if chosen:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
-                    list(self._unsaved_choice.items()),
+                    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(chosen.items())
                 )
-            indexes.prepare_for_writing(connection, policy=self._policy, trigram=self._trigram)
-            yield connection
+            indexes.prepare_for_writing(connection)
+            for name in detached:
+                indexes.mark_for_rebuild(connection, name, _DAMAGED)
+            result = work(connection)
         self._unsaved_choice = {}
+        return result
+
+    def _attached(self) -> tuple[str, ...]:
+        with self._database.read() as connection:
+            states = indexes.load_states(connection).values()
+            return tuple(each.name for each in states if each.state != "detached")
+
+    def _detach_damaged(self, name: str) -> bool:
+        """Take an index that a reader found damaged out of use; search calls it.
+
+        Returns:
+            Whether the index was in use until now. False where the file cannot be
+            written: the reader goes on by another route all the same.
+        """
+        if self._database.read_only:
+            return False
+
+        def work(connection: Connection) -> bool:
+            state = indexes.load_states(connection).get(name)
+            if state is None or state.state == "detached":
+                return False
+            indexes.mark_for_rebuild(connection, name, _DAMAGED)
+            return True
+
+        with contextlib.suppress(StorageUnavailable):
+            return self._attempt(work, ())
+        return False
 
     def append(self, session: Session | str, messages: Iterable[Message]) -> AppendResult:
         """Store messages of a session: all of them or, on an error, none.
@@ -164,8 +215,7 @@ class History:
             StorageUnavailable: the store cannot be written.
         """
         listed = [self._redacted(message) for message in messages]
-        with self._writing() as connection:
-            return writing.append(connection, session, listed)
+        return self._write(lambda connection: writing.append(connection, session, listed))
 
     def append_many(
         self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
@@ -175,8 +225,11 @@ class History:
             (session, [self._redacted(message) for message in messages])
             for session, messages in conversations
         ]
-        with self._writing() as connection:
-            return [writing.append(connection, session, each) for session, each in listed]
+        return self._write(
+            lambda connection: [
+                writing.append(connection, session, each) for session, each in listed
+            ]
+        )
 
     def _redacted(self, message: Message) -> Message:
         if self._redactor is None or not isinstance(message, Message):
@@ -206,8 +259,8 @@ class History:
         """
         if self._redactor is not None and content is not None:
             content = self._redactor(content)
-        with self._writing() as connection:
-            writing.amend(
+        self._write(
+            lambda connection: writing.amend(
                 connection,
                 session,
                 uid,
@@ -215,6 +268,7 @@ class History:
                 tool_calls=tool_calls,
                 tool_status=tool_status,
             )
+        )
 
     def mark_compacted(self, session: str, uids: Sequence[str]) -> int:
         """Say that messages left the model's context; they stay evidence.
@@ -227,8 +281,10 @@ class History:
         Raises:
             NotFound: no such session.
         """
-        with self._writing() as connection:
-            return writing.set_state(connection, session, _uids(uids), "compacted")
+        listed = _uids(uids)
+        return self._write(
+            lambda connection: writing.set_state(connection, session, listed, "compacted")
+        )
 
     def rewind(self, session: str, uids: Sequence[str]) -> int:
         """Hide messages that were undone, everywhere and for good.
@@ -239,8 +295,10 @@ class History:
         Raises:
             NotFound: no such session.
         """
-        with self._writing() as connection:
-            return writing.set_state(connection, session, _uids(uids), "rewound")
+        listed = _uids(uids)
+        return self._write(
+            lambda connection: writing.set_state(connection, session, listed, "rewound")
+        )
 
     def end_session(self, session: str, reason: str) -> None:
         """Say that a session ended, and why.
@@ -256,12 +314,7 @@ class History:
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgument("reason is blank", hint=f"For example {END_REASONS[0]!r}.")
-        with self._writing() as connection:
-            connection.execute(
-                "UPDATE sessions SET end_reason = ? WHERE key = ?", (reason.strip(), session)
-            )
-            if not connection.changes():
-                raise NotFound(f"no session {session!r}")
+        self._write(lambda connection: writing.end_session(connection, session, reason.strip()))
 
     # -- reading
 
@@ -364,25 +417,63 @@ class History:
             sizes: measure each index's bytes, which reads the file's page list.
         """
         with self._database.read() as connection:
-            return status.report(connection, self._database, self._policy, sizes=sizes)
+            return status.report(connection, self._database, sizes=sizes)
 
     # -- upkeep
 
-    def maintain(self, *, batch_size: int = 500) -> indexes.BuildStep | None:
-        """Do one bounded step of index building.
+    def maintain(self, *, batch_size: int = 500) -> Maintenance:
+        """Do one bounded step of everything that is due.
+
+        Indexes are built, changes they missed made good, worthless tables taken down,
+        old sessions expired, older conversations imported, index segments merged, and
+        free space given back. Each part goes on when another fails. Call it until
+        ``more`` is False, with a pause in between; :meth:`upkeep` does.
 
         Args:
-            batch_size: most messages to index in this step.
+            batch_size: most messages in one step.
 
-        Returns:
-            What was done, None where nothing is due.
+        Raises:
+            InvalidArgument: batch_size is out of range.
+            StoreClosed: the store was closed.
         """
         reading.checked_int(batch_size, "batch_size", 1, 100_000)
-        with self._writing() as connection:
-            for name, state in indexes.load_states(connection).items():
-                if state.state == "building":
-                    return indexes.build_step(connection, name, max_rows=batch_size)
-        return None
+        store = maintenance.Store(self._database, self._write, self._merged)
+        return maintenance.maintain(store, batch_size=batch_size, others={})
+
+    def upkeep(
+        self,
+        *,
+        batch_size: int = 500,
+        watch: bool = False,
+        on_step: Callable[[Maintenance], Any] | None = None,
+        stop: threading.Event | None = None,
+        shortest_pause: float = maintenance.SHORTEST_PAUSE,
+        idle: float = maintenance.IDLE,
+    ) -> int:
+        """Call :meth:`maintain` until nothing is due, pausing after each step.
+
+        The pause is max(0.2 s, four times what the step took), so that writers are
+        hardly held up. Several processes may do this at once on one file.
+
+        Args:
+            batch_size: most messages in one step.
+            watch: go on when nothing is due, until ``stop`` is set.
+            on_step: called with the result of each step.
+            stop: ends the loop between two steps.
+            shortest_pause: seconds to pause at least.
+            idle: with ``watch``, seconds between two looks while nothing is due.
+
+        Returns:
+            How many steps were made.
+        """
+        return maintenance.run(
+            lambda: self.maintain(batch_size=batch_size),
+            watch=watch,
+            on_step=on_step,
+            stop=stop,
+            shortest_pause=shortest_pause,
+            idle=idle,
+        )
 
     # -- life
 
@@ -415,4 +506,4 @@ class History:
 def _uids(uids: Sequence[str]) -> Sequence[str]:
     if isinstance(uids, str):
         raise InvalidArgument("uids must be a list of strings", hint="Pass [uid] for one.")
-    return uids
+    return list(uids)

@@ -406,3 +406,14 @@ def set_state(connection: Connection, session: str, uids: Sequence[str], state: 
         )
         changed += connection.changes()
     return changed
+
+
+def end_session(connection: Connection, session: str, reason: str) -> None:
+    """Note why a session ended.
+
+    Raises:
+        NotFound: no such session.
+    """
+    connection.execute("UPDATE sessions SET end_reason = ? WHERE key = ?", (reason, session))
+    if not connection.changes():
+        raise NotFound(f"no session {session!r}")
