@@ -44,6 +44,10 @@ def properties() -> list[int]:
     for pattern, value in wanted.items():
         for match in regex.finditer(pattern, text):
             packed[ord(match.group())] |= value
+    for code, value in enumerate(packed):
+        # Two Vedic signs are given as linkers though they extend nothing: nothing to join.
+        if value & 0x60 == CONJUNCT["Linker"] and value & 0x0F != BREAK_CLASSES["Extend"]:
+            packed[code] &= ~0x60
     return packed
 
 
