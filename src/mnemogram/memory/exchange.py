@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: MIT
+"""A memory as JSON lines: everything that was told, and nothing derived."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
+
+from mnemogram.database import Connection
+from mnemogram.errors import InvalidArgument
+from mnemogram.memory import graph, index, scenes
+from mnemogram.memory.arguments import scene_keys, unit_interval
+from mnemogram.memory.models import KIND_RANK, TRUST_RANK
+from mnemogram.memory.names import clean, clean_name, fold_name
+from mnemogram.memory.rows import all_rows, each_row
+
+__all__ = ["FORMAT", "VERSION", "export_lines", "import_lines"]
+
+FORMAT: Final = "mnemogram-memory"
+VERSION: Final = 1
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+_PINS: Final = """
+SELECT s.key, p.weight, p.trust FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
+ WHERE p.kind = ? AND p.ref_id = ? ORDER BY s.key
+"""
+_TELLINGS: Final = """
+SELECT m.session_id, m.trust, m.told_at, t.text
+  FROM mentions AS m LEFT JOIN sentences AS t ON t.id = m.sentence_id
+ WHERE m.relation_id = ? ORDER BY m.told_at, m.session_id, m.trust
+"""
+_RELATIONS: Final = """
+SELECT w.id, w.subject, w.relation, w.object, w.kind, w.trust, w.confidence, w.status,
+       w.created_at, w.told_at, w.retired_at, b.subject, b.relation, b.object
+  FROM relations_whole AS w LEFT JOIN relations_whole AS b ON b.id = w.retired_by
+ ORDER BY w.id
+"""
+
+
+def _time(microseconds: int) -> str:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _microseconds(value: Any, where: str) -> int:
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            raise ValueError("no time zone")
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(
+            f"{where} is not a time: {value!r}", hint="Write it like 2026-03-01T09:00:00+08:00."
+        ) from error
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _pins(connection: Connection, kind: str, ref_id: int) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "weight": weight, "trust": trust}
+        for key, weight, trust in each_row(connection, _PINS, (kind, ref_id))
+    ]
+
+
+def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Yield the memory, one JSON-ready object for each line, the header first."""
+    yield {"type": "header", "format": FORMAT, "version": VERSION}
+    for (name,) in each_row(connection, "SELECT type FROM single_valued ORDER BY type_folded"):
+        yield {"type": "single_valued", "relation": name}
+    for entity_id, name, created_at in all_rows(
+        connection, "SELECT id, name, created_at FROM entities ORDER BY id"
+    ):
+        line: dict[str, Any] = {
+            "type": "entity",
+            "name": name,
+            "created_at": _time(created_at),
+        }
+        aliases = all_rows(
+            connection, "SELECT name FROM aliases WHERE entity_id = ? ORDER BY folded", (entity_id,)
+        )
+        if aliases:
+            line["aliases"] = [row[0] for row in aliases]
+        if pins := _pins(connection, "entity", entity_id):
+            line["scenes"] = pins
+        yield line
+    for row in all_rows(connection, _RELATIONS):
+        line = {
+            "type": "relation",
+            "subject": row[1],
+            "relation": row[2],
+            "object": row[3],
+            "kind": row[4],
+            "trust": row[5],
+            "confidence": row[6],
+            "status": row[7],
+            "created_at": _time(row[8]),
+            "told_at": _time(row[9]),
+        }
+        if row[10] is not None:
+            line["retired_at"] = _time(row[10])
+        if row[11] is not None:
+            line["replaced_by"] = list(row[11:14])
+        line["tellings"] = [
+            {
+                key: value
+                for key, value in (
+                    ("session_id", session_id or None),
+                    ("trust", trust),
+                    ("told_at", _time(told_at)),
+                    ("sentence", sentence),
+                )
+                if value is not None
+            }
+            for session_id, trust, told_at, sentence in each_row(connection, _TELLINGS, (row[0],))
+        ]
+        if pins := _pins(connection, "relation", row[0]):
+            line["scenes"] = pins
+        yield line
+
+
+# --- import ----------------------------------------------------------------------------
+
+
+def _need(line: Mapping[str, Any], name: str, where: str) -> Any:
+    if name not in line:
+        raise InvalidArgument(f"{where} lacks {name}", hint="The file is cut or not an export.")
+    return line[name]
+
+
+def _among(value: Any, allowed: Iterable[str], where: str) -> str:
+    choices = tuple(allowed)
+    if value not in choices:
+        raise InvalidArgument(
+            f"{where} must be one of {', '.join(choices)}, not {value!r}",
+            hint="The file was changed or written by something else.",
+        )
+    return str(value)
+
+
+class _Import:
+    """Lines on their way into the tables; what is there already is joined with."""
+
+    def __init__(self, connection: Connection, now: int) -> None:
+        self.connection = connection
+        self.now = now
+        self.notes: list[str] = []
+        self.counts = {"entities": 0, "relations": 0, "joined": 0, "pins": 0}
+        self.new: list[int] = []
+        self.replaced: list[tuple[int, Any, str]] = []
+
+    def entity(self, name: Any, where: str, created_at: int | None = None) -> int:
+        text = clean_name(name, where, self.notes)
+        folded = fold_name(text)
+        found = self.connection.one(graph.FIND_ENTITY, {"folded": folded})
+        if found is None:
+            found = self.connection.one(
+                graph.NEW_ENTITY, (folded, text, self.now if created_at is None else created_at)
+            )
+            self.counts["entities"] += 1
+        return int(found)
+
+    def pins(self, line: Mapping[str, Any], kind: str, ref_id: int, where: str) -> None:
+        for position, pin in enumerate(line.get("scenes") or ()):
+            place = f"{where}.scenes[{position}]"
+            if not isinstance(pin, Mapping):
+                raise InvalidArgument(f"{place} is not an object", hint="The file was changed.")
+            weight = unit_interval(_need(pin, "weight", place), f"{place}.weight")
+            trust = _among(pin.get("trust", "observed"), TRUST_RANK, f"{place}.trust")
+            for key in scene_keys(_need(pin, "key", place), f"{place}.key"):
+                scene_id = scenes.scene_row(self.connection, key, self.now)
+                if kind == "relation":
+                    change = scenes.pin_relation(self.connection, scene_id, ref_id, weight, trust)
+                else:
+                    change = scenes.pin_entity(
+                        self.connection, scene_id, ref_id, weight, trust, self.now
+                    )
+                self.counts["pins"] += change == "created"
+
+    def add_entity(self, line: Mapping[str, Any], where: str) -> None:
+        created = (
+            _microseconds(line["created_at"], f"{where}.created_at")
+            if ("created_at" in line)
+            else None
+        )
+        entity = self.entity(_need(line, "name", where), f"{where}.name", created)
+        for alias in line.get("aliases") or ():
+            name = clean_name(alias, f"{where}.aliases", self.notes)
+            held = self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(name)})
+            if held is None:
+                self.connection.execute(
+                    "INSERT INTO aliases (folded, name, entity_id) VALUES (?, ?, ?)",
+                    (fold_name(name), name, entity),
+                )
+            elif held != entity:
+                self.notes.append(f"{where}: {name!r} is another entity here; it stays one")
+        self.pins(line, "entity", entity, where)
+
+    def add_relation(self, line: Mapping[str, Any], where: str) -> None:
+        connection = self.connection
+        subject = self.entity(_need(line, "subject", where), f"{where}.subject")
+        obj = self.entity(_need(line, "object", where), f"{where}.object")
+        name = clean_name(_need(line, "relation", where), f"{where}.relation", self.notes)
+        kind = _among(line.get("kind", "fact"), KIND_RANK, f"{where}.kind")
+        trust = _among(line.get("trust", "observed"), TRUST_RANK, f"{where}.trust")
+        status = _among(line.get("status", "active"), ("active", "retired"), f"{where}.status")
+        confidence = unit_interval(line.get("confidence", 1.0), f"{where}.confidence")
+        told_at = (
+            _microseconds(line["told_at"], f"{where}.told_at") if "told_at" in line else self.now
+        )
+        created_at = (
+            _microseconds(line["created_at"], f"{where}.created_at")
+            if "created_at" in line
+            else told_at
+        )
+        retired_at = None
+        if status == "retired":
+            retired_at = (
+                _microseconds(line["retired_at"], f"{where}.retired_at")
+                if "retired_at" in line
+                else self.now
+            )
+        row = next(each_row(connection, graph.FIND_RELATION, (subject, fold_name(name), obj)), None)
+        if row is None:
+            relation_id = int(
+                connection.one(
+                    graph.NEW_RELATION,
+                    (subject, name, fold_name(name), obj, kind, trust, confidence, created_at,
+                     told_at, None),
+                )
+            )  # fmt: skip
+            self.new.append(relation_id)
+            self.counts["relations"] += 1
+            newer = True
+        else:
+            relation_id = int(row[0])
+            held_at = connection.one("SELECT told_at FROM relations WHERE id = ?", (relation_id,))
+            newer = told_at > held_at
+            kind, trust = graph.stronger((row[1], row[2]), (kind, trust))
+            connection.execute(
+                "UPDATE relations SET kind = ?, trust = ?, confidence = ?, told_at = ?,"
+                " created_at = min(created_at, ?) WHERE id = ?",
+                (kind, trust, max(confidence, row[3]), max(told_at, held_at), created_at,
+                 relation_id),
+            )  # fmt: skip
+            self.counts["joined"] += 1
+        if newer:  # the newer telling decides whether it still holds
+            connection.execute(
+                "UPDATE relations SET status = ?, retired_at = ?, retired_by = NULL WHERE id = ?",
+                (status, retired_at, relation_id),
+            )
+            if status == "retired" and line.get("replaced_by") is not None:
+                self.replaced.append((relation_id, line["replaced_by"], where))
+        self.tellings(line, relation_id, trust, told_at, where)
+        scenes.refresh_pins(connection, relation_id)
+        self.pins(line, "relation", relation_id, where)
+
+    def tellings(
+        self, line: Mapping[str, Any], relation_id: int, trust: str, told_at: int, where: str
+    ) -> None:
+        tellings = line.get("tellings") or ({"sentence": line.get("sentence")},)
+        for position, telling in enumerate(tellings):
+            place = f"{where}.tellings[{position}]"
+            if not isinstance(telling, Mapping):
+                raise InvalidArgument(f"{place} is not an object", hint="The file was changed.")
+            own = _among(telling.get("trust", trust), TRUST_RANK, f"{place}.trust")
+            if "told_at" in telling:
+                told_at = _microseconds(telling["told_at"], f"{place}.told_at")
+            sentence = telling.get("sentence")
+            sentence_id = None
+            if sentence is not None:
+                text = clean(sentence, f"{place}.sentence", self.notes)
+                sentence_id = graph.sentence_row(self.connection, text)
+            session_id = str(telling.get("session_id") or "")
+            self.connection.execute(
+                graph.MENTION, (relation_id, session_id, own, told_at, sentence_id)
+            )
+        if relation_id in self.new:
+            best = self.connection.one(graph.BEST_SENTENCE, {"id": relation_id, "trust": trust})
+            self.connection.execute(
+                "UPDATE relations SET sentence_id = ? WHERE id = ?", (best, relation_id)
+            )
+        else:
+            graph.refresh_sentence(self.connection, relation_id)
+
+    def finish(self) -> None:
+        for relation_id, triple, where in self.replaced:
+            if not isinstance(triple, (list, tuple)) or len(triple) != 3:
+                raise InvalidArgument(
+                    f"{where}.replaced_by is not a triple", hint="Cut or changed."
+                )
+            subject, name, obj = (str(each) for each in triple)
+            ids = [
+                self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(each)})
+                for each in (subject, obj)
+            ]
+            row = next(
+                each_row(self.connection, graph.FIND_RELATION, (ids[0], fold_name(name), ids[1])),
+                None,
+            )
+            if row is not None and row[0] != relation_id:
+                self.connection.execute(
+                    "UPDATE relations SET retired_by = ? WHERE id = ? AND status = 'retired'",
+                    (row[0], relation_id),
+                )
+        index.index(self.connection, self.new)
+
+
+def _parsed(lines: Iterable[str | bytes | Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(lines, 1):
+        if isinstance(line, Mapping):
+            yield number, line
+            continue
+        text = line.decode("utf-8-sig") if isinstance(line, bytes) else line.lstrip("\ufeff")
+        if not text.strip():
+            continue
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise InvalidArgument(
+                f"line {number} is not JSON: {error}", hint="Each line holds one JSON object."
+            ) from error
+        if not isinstance(value, dict):
+            raise InvalidArgument(
+                f"line {number} is not an object", hint="Each line holds one JSON object."
+            )
+        yield number, value
+
+
+def import_lines(
+    connection: Connection, lines: Iterable[str | bytes | Mapping[str, Any]], now: int
+) -> tuple[dict[str, int], tuple[str, ...], list[int]]:
+    """Write exported lines; return the rows by table, notes, and the new relations.
+
+    Raises:
+        InvalidArgument: which line is wrong, and how. Nothing is kept then.
+    """
+    work = _Import(connection, now)
+    headed = False
+    for number, line in _parsed(lines):
+        where = f"line {number}"
+        kind = line.get("type", "relation")
+        if kind == "header":
+            if line.get("format") != FORMAT:
+                raise InvalidArgument(
+                    f"{where}: the format is {line.get('format')!r}, not {FORMAT!r}",
+                    hint="Pass a file written by `mnemogram memory export`.",
+                )
+            if not isinstance(line.get("version"), int) or line["version"] > VERSION:
+                raise InvalidArgument(
+                    f"{where}: version {line.get('version')!r} is not known",
+                    hint="Upgrade mnemogram to read this export.",
+                )
+            headed = True
+        elif not headed:
+            raise InvalidArgument(
+                f"{where}: the header is missing",
+                hint="Pass a file written by `mnemogram memory export`, whole.",
+            )
+        elif kind == "single_valued":
+            graph.set_single_valued(connection, [_need(line, "relation", where)], on=True)
+        elif kind == "entity":
+            work.add_entity(line, where)
+        elif kind == "relation":
+            work.add_relation(line, where)
+        else:
+            raise InvalidArgument(f"{where}: unknown type {kind!r}", hint="Upgrade mnemogram.")
+    work.finish()
+    return work.counts, tuple(dict.fromkeys(work.notes)), work.new

@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: MIT
+"""Upkeep: copies, sweeping, forgetting, counting and checking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from mnemogram.database import Connection, Database
+from mnemogram.errors import InvalidArgument, StorageUnavailable
+from mnemogram.memory import graph, index, scenes
+from mnemogram.memory.models import (
+    CheckReport,
+    Problem,
+    Relation,
+    SceneCount,
+    SceneStats,
+    SweepReport,
+)
+from mnemogram.memory.names import fold_name
+from mnemogram.memory.recall import query_terms
+from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.text import normalize_scene_key, tokenize
+
+__all__ = ["backup", "check", "noise", "orphans", "scene_stats", "scrub", "stale_pins"]
+
+#: Copies made before changes that are kept; older ones are removed.
+KEPT_BACKUPS: Final = 5
+#: Relations listed in a report.
+LISTED: Final = 1_000
+
+
+# --- copies ----------------------------------------------------------------------------
+
+
+def backup(database: Database, path: str | os.PathLike[str]) -> Path:
+    """Copy the file while it is in use; the copy is private (0600) and whole.
+
+    Raises:
+        InvalidArgument: the path exists.
+        StorageUnavailable: it cannot be written.
+    """
+    target_path = Path(os.path.abspath(os.fspath(path)))
+    try:
+        os.close(os.open(target_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.chmod(target_path, 0o600)
+    except FileExistsError as error:
+        raise InvalidArgument(
+            f"{target_path} exists", hint="Name a path that does not exist yet."
+        ) from error
+    except OSError as error:
+        raise StorageUnavailable(
+            f"cannot write {target_path}: {error.strerror or error}",
+            hint="Name a path in a directory this process can write.",
+        ) from error
+    try:
+        target = apsw.Connection(str(target_path))
+        try:
+            with database.exclusive() as source, target.backup("main", source, "main") as copy:
+                while not copy.done:
+                    copy.step(1_024)
+            for _ in target.execute("PRAGMA journal_mode = DELETE"):
+                pass
+        finally:
+            target.close()
+    except BaseException:
+        target_path.unlink(missing_ok=True)
+        raise
+    return target_path
+
+
+def backups(database: Database) -> list[Path]:
+    """Return the automatic copies beside the file, the newest first."""
+    found = database.path.parent.glob(f"{database.path.name}.backup-*")
+    return sorted((each for each in found if each.is_file()), reverse=True)
+
+
+def automatic_backup(database: Database) -> Path:
+    """Copy the file beside itself and keep the newest five copies."""
+    moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%fZ")
+    made = backup(database, f"{database.path}.backup-{moment}")
+    for old in backups(database)[KEPT_BACKUPS:]:
+        old.unlink(missing_ok=True)
+    return made
+
+
+def scrub(database: Database) -> tuple[str, ...]:
+    """Give freed pages back and empty the WAL, so that no deleted text stays.
+
+    The writer's ``secure_delete`` has overwritten the text in the pages already.
+    """
+    with database.exclusive() as connection:
+        for _ in each_row(connection, "PRAGMA incremental_vacuum"):
+            pass
+        row = next(each_row(connection, "PRAGMA wal_checkpoint(TRUNCATE)"), (0, 0, 0))
+        if row[0]:
+            return ("a reader kept the WAL in use: run forget or maintain again to empty it",)
+    return ()
+
+
+# --- what can be swept -----------------------------------------------------------------
+
+_UNPINNED: Final = """
+SELECT id, subject, relation, object, kind, trust, confidence, sentence, status, created_at,
+       told_at, retired_at, retired_by, subject_id, object_id
+  FROM relations_whole AS w
+ WHERE kind = 'fact' AND trust <> 'confirmed'
+   AND NOT EXISTS (SELECT 1 FROM scene_refs AS p WHERE p.kind = 'relation' AND p.ref_id = w.id)
+ ORDER BY id
+"""
+_STALE_PINS: Final = """
+SELECT scene_id, kind, ref_id FROM scene_refs AS p
+ WHERE NOT EXISTS (SELECT 1 FROM scenes AS s WHERE s.id = p.scene_id)
+    OR (kind = 'relation' AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.id = p.ref_id))
+    OR (kind = 'entity' AND NOT EXISTS (SELECT 1 FROM entities AS e WHERE e.id = p.ref_id))
+"""
+_EMPTY_SCENES: Final = """
+SELECT id FROM scenes AS s WHERE NOT EXISTS (SELECT 1 FROM scene_refs WHERE scene_id = s.id)
+"""
+_UNUSED_ENTITIES: Final = """
+SELECT id FROM entities AS e
+ WHERE NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = e.id)
+   AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = e.id)
+   AND NOT EXISTS (SELECT 1 FROM scene_refs WHERE kind = 'entity' AND ref_id = e.id)
+"""
+_UNUSED_SENTENCES: Final = """
+SELECT id FROM sentences AS t
+ WHERE NOT EXISTS (SELECT 1 FROM relations WHERE sentence_id = t.id)
+   AND NOT EXISTS (SELECT 1 FROM mentions WHERE sentence_id = t.id)
+"""
+_UNUSED_VECTORS: Final = """
+SELECT relation_id FROM vectors AS v
+ WHERE NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.id = v.relation_id)
+"""
+
+
+def noise(connection: Connection, min_confidence: float) -> Iterator[tuple[Relation, str]]:
+    """Yield relations that say nothing, each with the reason.
+
+    Facts only, never confirmed, never pinned: told with less than
+    ``min_confidence``; a thing related to itself; a name of nothing but
+    punctuation; or neither name carrying a topic.
+    """
+    for row in all_rows(connection, _UNPINNED):
+        relation = Relation(*row)
+        names = (relation.subject, relation.object)
+        if relation.confidence < min_confidence:
+            yield relation, f"confidence below {min_confidence:g}"
+        elif relation.subject_id == relation.object_id:
+            yield relation, "related to itself"
+        elif not all(tokenize(each) for each in names):
+            yield relation, "a name without a letter or digit"
+        elif not any(query_terms(each, topical=True).words for each in names):
+            yield relation, "neither name says anything"
+
+
+def stale_pins(connection: Connection) -> list[tuple[int, str, int]]:
+    """Return the pins whose scene, relation or entity is gone."""
+    return all_rows(connection, _STALE_PINS)
+
+
+def orphans(connection: Connection) -> dict[str, list[int]]:
+    """Return ids of rows that nothing refers to, by table."""
+    queries = {
+        "entities": _UNUSED_ENTITIES,
+        "sentences": _UNUSED_SENTENCES,
+        "scenes": _EMPTY_SCENES,
+        "vectors": _UNUSED_VECTORS,
+    }
+    return {
+        table: [row[0] for row in each_row(connection, query)] for table, query in queries.items()
+    }
+
+
+def sweep_stale_pins(connection: Connection) -> dict[str, int]:
+    """Delete stale pins and the scenes they leave empty; return the rows by table."""
+    stale = stale_pins(connection)
+    for pin in stale:
+        connection.execute(
+            "DELETE FROM scene_refs WHERE scene_id = ? AND kind = ? AND ref_id = ?", pin
+        )
+    emptied = scenes.drop_empty_scenes(connection, {pin[0] for pin in stale})
+    return {"pins": len(stale), "scenes": emptied}
+
+
+def sweep_orphans(connection: Connection) -> dict[str, int]:
+    """Delete what nothing refers to; return the rows by table."""
+    found = orphans(connection)
+    counts = {
+        "entities": graph.drop_unused_entities(connection, found["entities"]),
+        "sentences": graph.drop_unused_sentences(connection, found["sentences"]),
+        "scenes": scenes.drop_empty_scenes(connection, found["scenes"]),
+    }
+    for each in found["vectors"]:
+        connection.execute("DELETE FROM vectors WHERE relation_id = ?", (each,))
+    counts["vectors"] = len(found["vectors"])
+    return counts
+
+
+def report(
+    found: Iterable[tuple[Relation, str]], *, dry_run: bool, counts: dict[str, int]
+) -> SweepReport:
+    """Return a report that lists at most 1,000 of the relations found."""
+    listed = list(found)
+    return SweepReport(
+        counts=counts,
+        relations=tuple(each for each, _ in listed[:LISTED]),
+        reasons={each.id: reason for each, reason in listed[:LISTED]},
+        dry_run=dry_run,
+    )
+
+
+# --- counting --------------------------------------------------------------------------
+
+_PIN_COUNTS: Final = """
+SELECT coalesce(sum(p.kind = 'relation' AND r.status = 'active'), 0),
+       coalesce(sum(p.kind = 'entity' AND e.id IS NOT NULL), 0),
+       coalesce(sum(p.kind = 'relation' AND r.status = 'retired'), 0),
+       coalesce(sum((p.kind = 'relation' AND r.id IS NULL)
+                    OR (p.kind = 'entity' AND e.id IS NULL)), 0)
+  FROM scene_refs AS p
+  LEFT JOIN relations AS r ON p.kind = 'relation' AND r.id = p.ref_id
+  LEFT JOIN entities AS e ON p.kind = 'entity' AND e.id = p.ref_id
+"""
+_UNPINNED_COUNT: Final = """
+SELECT count(*) FROM relations AS r
+ WHERE status = 'active'
+   AND NOT EXISTS (SELECT 1 FROM scene_refs WHERE kind = 'relation' AND ref_id = r.id)
+"""
+_SCENE_COUNTS: Final = """
+SELECT s.key,
+       coalesce(sum(p.kind = 'relation' AND r.status = 'active'), 0) AS relations,
+       coalesce(sum(p.kind = 'entity' AND e.id IS NOT NULL), 0) AS entities,
+       coalesce(sum((p.kind = 'relation' AND r.id IS NULL)
+                    OR (p.kind = 'entity' AND e.id IS NULL)), 0)
+  FROM scenes AS s
+  LEFT JOIN scene_refs AS p ON p.scene_id = s.id
+  LEFT JOIN relations AS r ON p.kind = 'relation' AND r.id = p.ref_id
+  LEFT JOIN entities AS e ON p.kind = 'entity' AND e.id = p.ref_id
+ WHERE :key = '' OR s.key = :key OR (s.key >= :key || '/' AND s.key < :key || '0')
+ GROUP BY s.id ORDER BY {order} LIMIT :most
+"""
+
+
+def scene_stats(connection: Connection, *, top: int) -> SceneStats:
+    """Count scenes and pins."""
+    relations, entities, retired, stale = next(each_row(connection, _PIN_COUNTS))
+    active = int(connection.one("SELECT count(*) FROM relations WHERE status = 'active'"))
+    unpinned = int(connection.one(_UNPINNED_COUNT))
+    busiest = _SCENE_COUNTS.format(order="relations + entities DESC, s.key")
+    return SceneStats(
+        scenes=int(connection.one("SELECT count(*) FROM scenes")),
+        relation_pins=relations,
+        entity_pins=entities,
+        retired_pins=retired,
+        stale_pins=stale,
+        pinned_relations=active - unpinned,
+        unpinned_relations=unpinned,
+        top=tuple(
+            SceneCount(*row) for row in each_row(connection, busiest, {"key": "", "most": top})
+        ),
+    )
+
+
+def list_scenes(connection: Connection, key: str, *, limit: int) -> list[SceneCount]:
+    """Return the scenes at and below a key (all, for ``""``), by key."""
+    query = _SCENE_COUNTS.format(order="s.key")
+    return [SceneCount(*row) for row in each_row(connection, query, {"key": key, "most": limit})]
+
+
+# --- checking --------------------------------------------------------------------------
+
+_CHECKS: Final[tuple[tuple[str, str, str, str, bool], ...]] = (
+    (
+        "relation_without_entity",
+        "SELECT count(*) FROM relations AS r"
+        " WHERE NOT EXISTS (SELECT 1 FROM entities WHERE id = r.subject_id)"
+        " OR NOT EXISTS (SELECT 1 FROM entities WHERE id = r.object_id)",
+        "relations name an entity that is gone",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "relation_without_mention",
+        "SELECT count(*) FROM relations AS r"
+        " WHERE NOT EXISTS (SELECT 1 FROM mentions WHERE relation_id = r.id)",
+        "relations that nobody told",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "mention_without_relation",
+        "SELECT count(*) FROM mentions AS m"
+        " WHERE NOT EXISTS (SELECT 1 FROM relations WHERE id = m.relation_id)",
+        "tellings of a relation that is gone",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "missing_sentence",
+        "SELECT count(*) FROM relations AS r WHERE sentence_id IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM sentences WHERE id = r.sentence_id)",
+        "relations show a sentence that is gone",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "untold_sentence",
+        "SELECT count(*) FROM relations AS r WHERE sentence_id IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM mentions"
+        "                  WHERE relation_id = r.id AND sentence_id = r.sentence_id)",
+        "relations show a sentence that none of their tellings has",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "document_words",
+        "SELECT count(*) FROM relations AS r WHERE sentence_id IS NOT NULL"
+        " AND trust <> 'document' AND NOT EXISTS (SELECT 1 FROM mentions"
+        "  WHERE relation_id = r.id AND sentence_id = r.sentence_id AND trust <> 'document')",
+        "words of a document stand under a relation that a person told",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "duplicate_pins",
+        "SELECT count(*) FROM (SELECT 1 FROM scene_refs GROUP BY scene_id, kind, ref_id"
+        " HAVING count(*) > 1)",
+        "a row is pinned twice to one scene",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "pin_out_of_line",
+        "SELECT count(*) FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id"
+        " WHERE p.kind = 'relation' AND (p.told_at <> r.told_at OR p.precedence <> "
+        "CASE WHEN r.kind <> 'rule' OR 'document' IN (r.trust, p.trust) THEN 0"
+        " WHEN r.trust = 'confirmed' AND p.trust = 'confirmed' THEN 2 ELSE 1 END)",
+        "pins repeat a time or a precedence that their relation does not have",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "alias_is_entity",
+        "SELECT count(*) FROM aliases AS a WHERE EXISTS"
+        " (SELECT 1 FROM entities WHERE folded = a.folded)"
+        " OR NOT EXISTS (SELECT 1 FROM entities WHERE id = a.entity_id)",
+        "other names that are an entity's own, or nobody's",
+        "restore from a backup",
+        True,
+    ),
+    (
+        "stale_pins",
+        f"SELECT count(*) FROM ({_STALE_PINS})",
+        "pins to rows that are gone; they are never shown",
+        "purge_stale_scene_refs()",
+        False,
+    ),
+    (
+        "empty_scenes",
+        f"SELECT count(*) FROM ({_EMPTY_SCENES})",
+        "scenes to which nothing is pinned",
+        "purge_orphans(dry_run=False)",
+        False,
+    ),
+    (
+        "orphan_entities",
+        f"SELECT count(*) FROM ({_UNUSED_ENTITIES})",
+        "entities that nothing names",
+        "purge_orphans(dry_run=False)",
+        False,
+    ),
+    (
+        "orphan_sentences",
+        f"SELECT count(*) FROM ({_UNUSED_SENTENCES})",
+        "sentences that nothing was told with",
+        "purge_orphans(dry_run=False)",
+        False,
+    ),
+    (
+        "orphan_vectors",
+        f"SELECT count(*) FROM ({_UNUSED_VECTORS})",
+        "vectors of relations that are gone",
+        "purge_orphans(dry_run=False)",
+        False,
+    ),
+)
+
+
+def _wrong_names(connection: Connection) -> Iterator[Problem]:
+    rows = each_row(
+        connection, "SELECT folded, name FROM entities UNION ALL SELECT folded, name FROM aliases"
+    )
+    wrong = sum(folded != fold_name(name) for folded, name in rows)
+    if wrong:
+        yield Problem(
+            "name_not_folded", wrong, "names are kept under another name", "restore from a backup"
+        )
+    keys = sum(
+        key != normalize_scene_key(key) for (key,) in each_row(connection, "SELECT key FROM scenes")
+    )
+    if keys:
+        yield Problem(
+            "key_not_normal", keys, "scene keys are not in normal form", "restore from a backup"
+        )
+
+
+def _shown(connection: Connection) -> Iterator[Problem]:
+    """Recall every scene as a reader would, and look at what comes."""
+    wrong = 0
+    for scene_id, key in all_rows(connection, "SELECT id, key FROM scenes"):
+        pins = scenes.heads(connection, scene_id, key, key, 1_000_000)
+        ids = [pin.relation_id for pin in pins]
+        if len(set(ids)) != len(ids):
+            wrong += 1
+        relations = list(scenes.whole(connection, ids))
+        if len(relations) != len(ids):
+            wrong += 1
+        wrong += sum(each.status != "active" for each in relations)
+    if wrong:
+        yield Problem(
+            "recall_shows_wrong",
+            wrong,
+            "recall by scene shows something retired, missing or twice",
+            "restore from a backup",
+        )
+
+
+def _structure(connection: Connection) -> Iterator[Problem]:
+    answers = [row[0] for row in each_row(connection, "PRAGMA quick_check(20)")]
+    if answers != ["ok"]:
+        yield Problem(
+            "damaged", len(answers), "; ".join(map(str, answers[:3])), "restore from a backup"
+        )
+    broken = all_rows(connection, "PRAGMA foreign_key_check")
+    if broken:
+        yield Problem(
+            "foreign_keys", len(broken), "rows refer to rows that are gone", "restore from a backup"
+        )
+
+
+def check(database: Database) -> CheckReport:
+    """Prove the promises of the file; see ``SceneMemory.check``."""
+    problems: list[Problem] = []
+    parts: tuple[Callable[[Connection], Iterator[Problem]], ...] = (
+        _structure,
+        _wrong_names,
+        _shown,
+    )
+    with database.read() as connection:
+        for code, query, detail, repair, is_error in _CHECKS:
+            count = int(connection.one(query))
+            if count:
+                severity = "error" if is_error else "warning"
+                problems.append(Problem(code, count, detail, repair, severity))  # type: ignore[arg-type]
+        for part in parts:
+            problems.extend(part(connection))
+        state = index.state(connection)
+    checks = len(_CHECKS) + len(parts)
+    if state != "ready":
+        problems.append(
+            Problem(
+                "index_not_ready",
+                1,
+                f"the full-text index is {state}; recall scans the relations",
+                "open the file for writing where the tokenizer can be loaded",
+                "warning",
+            )
+        )
+    elif database.has_tokenizer and not database.read_only:
+        checks += 1
+        with database.write() as connection:
+            wrong = index.integrity(connection)
+        if wrong is not None:
+            problems.append(
+                Problem("index_differs", 1, f"the full-text index: {wrong}", "repair()")
+            )
+    return CheckReport(tuple(problems), checks)

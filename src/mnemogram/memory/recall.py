@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""Recall by likeness: full text, a scan where there is none, neighbours, fusion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import apsw
+
+from mnemogram._native import text_core
+from mnemogram.database import Connection
+from mnemogram.memory import index, scenes
+from mnemogram.memory.models import Relation
+from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.memory.stopwords import carries_topic
+from mnemogram.text import config, tokenize
+
+__all__ = ["Hits", "expand", "fuse", "lexical", "query_terms"]
+
+MAX_QUERY_CHARS: Final = 4_096
+MAX_TERMS: Final = 48
+#: Terms that a query is searched by; the rarest of them.
+_KEPT_TERMS: Final = 20
+#: Matches that are ranked at most. Past it the newest ones are.
+MAX_RANKED: Final = 20_000
+#: Neighbours taken from one entity, and entities a step goes out from.
+FAN_OUT: Final = 24
+FRONTIER: Final = 64
+MAX_DEPTH: Final = 4
+#: Constant of reciprocal rank fusion (Cormack, Clarke, Buettcher: SIGIR 2009).
+RRF_K: Final = 60
+
+# bm25 weights of subject, type, object, sentence: a name says more than a sentence.
+_WEIGHTS: Final = (4.0, 2.0, 3.0, 1.5)
+_MATCH: Final = f"""
+SELECT f.rowid, -bm25(relations_fts, {", ".join(map(str, _WEIGHTS))}) AS score
+  FROM relations_fts AS f
+ CROSS JOIN relations AS r ON r.id = f.rowid
+ WHERE relations_fts MATCH :query AND r.status = 'active'
+"""
+_BEST: Final = f"{_MATCH} ORDER BY score DESC, f.rowid DESC LIMIT :most"
+_NEWEST: Final = f"""
+SELECT * FROM ({_MATCH} ORDER BY f.rowid DESC LIMIT :ranked) ORDER BY score DESC LIMIT :most
+"""
+_FREQUENCY: Final = "SELECT doc FROM relations_terms WHERE term = ?"
+_SCAN: Final = """
+SELECT p.id, p.subject, p.type, p.object, p.sentence
+  FROM relations_projection AS p
+  JOIN relations AS r ON r.id = p.id
+ WHERE r.status = 'active' AND p.id < :before
+ ORDER BY p.id DESC LIMIT 500
+"""
+_NEIGHBOURS: Final = """
+SELECT id, subject_id, object_id FROM relations
+ WHERE subject_id = :id AND status = 'active'
+UNION
+SELECT id, subject_id, object_id FROM relations
+ WHERE object_id = :id AND status = 'active'
+ ORDER BY 1 DESC LIMIT :most
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A query as terms: what to look up, and which of it is a beginning."""
+
+    words: tuple[str, ...]
+    prefixes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Relation ids with their scores, best first, and how they were found."""
+
+    scores: Mapping[int, float]
+    path: str
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def query_terms(text: str, *, topical: bool = False) -> Terms:
+    """Return the terms of a message or query, cut exactly as the index was.
+
+    Args:
+        text: any text; the first 4,096 characters count.
+        topical: drop what carries no topic even where nothing else is left.
+    """
+    words: dict[str, None] = {}
+    prefixes = set()
+    for word, _, _, flags in text_core.tokens(config(), text[:MAX_QUERY_CHARS], text_core.QUERY):
+        words[word] = None
+        if flags & text_core.SINGLE:
+            prefixes.add(word)
+    carrying = [each for each in words if carries_topic(each)]
+    kept = carrying if carrying or topical else list(words)
+    return Terms(tuple(kept[:MAX_TERMS]), frozenset(prefixes))
+
+
+def _phrase(term: str, prefixes: frozenset[str]) -> str:
+    quoted = term.replace('"', '""')
+    return f'"{quoted}"*' if term in prefixes else f'"{quoted}"'
+
+
+def lexical(connection: Connection, terms: Terms, *, most: int) -> Hits:
+    """Return the relations that share terms with a query, the likest first."""
+    if not terms.words:
+        return Hits({}, "empty")
+    if connection.has_tokenizer and index.state(connection) == "ready":
+        return _by_index(connection, terms, most)
+    return _by_scan(connection, terms, most)
+
+
+def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
+    frequency = {
+        each: int(connection.one(_FREQUENCY, (each,)) or 0)
+        for each in terms.words
+        if each not in terms.prefixes
+    }
+    present = [each for each in terms.words if frequency.get(each, 1)]
+    if not present:
+        return Hits({}, "cjk")
+    present.sort(key=lambda each: frequency.get(each, 0))
+    kept: list[str] = []
+    matches = 0
+    for each in present[:_KEPT_TERMS]:
+        count = frequency.get(each, 0)
+        # A term of most relations adds cost and no order once rarer ones are there.
+        if kept and matches + count > MAX_RANKED:
+            break
+        kept.append(each)
+        matches += count
+    query = " OR ".join(_phrase(each, terms.prefixes) for each in kept)
+    if matches > MAX_RANKED or any(each in terms.prefixes for each in kept):
+        rows = each_row(connection, _NEWEST, {"query": query, "ranked": MAX_RANKED, "most": most})
+    else:
+        rows = each_row(connection, _BEST, {"query": query, "most": most})
+    scores = dict(rows)
+    if matches > MAX_RANKED:
+        note = f"only the newest {MAX_RANKED} matches of a very common word were ranked"
+        return Hits(scores, "cjk", complete=False, notes=(note,))
+    return Hits(scores, "cjk")
+
+
+def _by_scan(connection: Connection, terms: Terms, most: int) -> Hits:
+    """Cut every relation as the index would, newest first, until the deadline is near."""
+    wanted = set(terms.words)
+    exact = wanted - terms.prefixes
+    found: dict[int, set[str]] = {}
+    seen: dict[str, int] = dict.fromkeys(wanted, 0)
+    weight: dict[int, float] = {}
+    before = 1 << 62
+    rows_read = 0
+    complete = True
+    while True:
+        remaining = connection.remaining()
+        if remaining is not None and remaining < 0.05:
+            complete = False
+            break
+        try:
+            rows = all_rows(connection, _SCAN, {"before": before})
+        except apsw.InterruptError:
+            complete = False
+            break
+        if not rows:
+            break
+        for relation_id, *columns in rows:
+            rows_read += 1
+            matched: dict[str, float] = {}
+            for column, column_weight in zip(columns, _WEIGHTS, strict=True):
+                if column is None:
+                    continue
+                for token in tokenize(column):
+                    if token.text in exact:
+                        matched[token.text] = max(matched.get(token.text, 0), column_weight)
+                    for prefix in terms.prefixes:
+                        if token.text.startswith(prefix):
+                            matched[prefix] = column_weight
+            if matched:
+                found[relation_id] = set(matched)
+                weight[relation_id] = sum(matched.values()) / len(matched)
+                for each in matched:
+                    seen[each] += 1
+        before = rows[-1][0]
+    rarity = {each: math.log(1 + rows_read / (1 + count)) for each, count in seen.items()}
+    scores = {
+        each: weight[each] * sum(rarity[term] for term in matched)
+        for each, matched in found.items()
+    }
+    best = sorted(scores, key=lambda each: (scores[each], each), reverse=True)[:most]
+    notes = ["no full-text index could be used: the relations were scanned"]
+    if not complete:
+        notes.append("the deadline passed before all relations were scanned")
+    return Hits({each: scores[each] for each in best}, "scan", complete, tuple(notes))
+
+
+# --- joining and going on --------------------------------------------------------------
+
+
+def fuse(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Join rankings by reciprocal rank fusion; return scores, best first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for place, each in enumerate(ranking, 1):
+            scores[each] = scores.get(each, 0.0) + 1.0 / (RRF_K + place)
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], -item[0])))
+
+
+def expand(
+    connection: Connection, found: Iterable[Relation], *, depth: int, limit: int
+) -> list[Relation]:
+    """Add what hangs on the entities of the relations found, step by step.
+
+    Each step goes out from the entities that the one before reached, at most 64 of
+    them and 24 relations from each, nearest and best first.
+    """
+    result = list(found)
+    taken = {each.id for each in result}
+    visited: set[int] = set()
+    frontier = list(
+        dict.fromkeys(entity for each in result for entity in (each.subject_id, each.object_id))
+    )
+    for step in range(2, min(depth, MAX_DEPTH) + 1):
+        reached: list[tuple[int, int]] = []
+        following: dict[int, None] = {}
+        for entity in frontier[:FRONTIER]:
+            visited.add(entity)
+            for row in each_row(connection, _NEIGHBOURS, {"id": entity, "most": FAN_OUT}):
+                if row[0] in taken:
+                    continue
+                taken.add(row[0])
+                reached.append((row[0], entity))
+                following.update(dict.fromkeys(row[1:]))
+            if len(result) + len(reached) >= limit:
+                break
+        for relation in scenes.whole(connection, (each for each, _ in reached)):
+            result.append(replace(relation, depth=step, score=0.0, sources=("neighbour",)))
+        frontier = [each for each in following if each not in visited]
+        if len(result) >= limit or not frontier:
+            break
+    return result[:limit]

@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+"""Scenes: their keys, the pins of relations and entities to them, and recall by scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+from unicodedata import normalize
+
+from mnemogram.database import Connection
+from mnemogram.errors import InvalidArgument
+from mnemogram.memory.models import Relation, Trust
+from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.text import normalize_scene_key
+
+__all__ = [
+    "ancestors",
+    "channel_scene",
+    "pin_entity",
+    "pin_relation",
+    "recall",
+    "scene_keys_for",
+    "tool_scene",
+    "whole",
+]
+
+# --- keys ------------------------------------------------------------------------------
+
+
+def _level(prefix: str, name: object) -> str:
+    """Return one level of a key; a slash in the name does not make two of it."""
+    key = normalize_scene_key(normalize("NFKC", str(name)).replace("/", " "))
+    return f"{prefix}:{key}" if key else ""
+
+
+def channel_scene(name: str) -> str:
+    """Return the scene key of a channel: ``chan:<name>``, or ``""`` for a blank name."""
+    return normalize_scene_key(_level("chan", name))
+
+
+def tool_scene(name: str) -> str:
+    """Return the scene key of a tool: ``tool:<name>``, or ``""`` for a blank name."""
+    return normalize_scene_key(_level("tool", name))
+
+
+def scene_keys_for(
+    payload: Any = None,
+    *,
+    channel: str | None = None,
+    peer: str | None = None,
+    tool: str | None = None,
+) -> list[str]:
+    """Return the keys of the present situation, all of which apply together.
+
+    Args:
+        payload: a mapping or object whose ``scene`` (a string or several) is taken
+            first; a bare string or list of strings counts as that.
+        channel: where the conversation happens.
+        peer: with whom, inside the channel; without a channel it stands alone.
+        tool: the tool about to be called.
+
+    Returns:
+        Normalised keys without repeats: the payload's, the channel's
+        (``chan:<channel>/peer:<peer>``), the tool's.
+
+    Raises:
+        InvalidArgument: the payload's scene is not a string nor strings.
+    """
+    own: Any
+    if payload is None or isinstance(payload, (str, list, tuple)):
+        own = payload
+    elif isinstance(payload, Mapping):
+        own = payload.get("scene")
+    else:
+        own = getattr(payload, "scene", None)
+    keys: list[str] = []
+    if own is not None:
+        if not isinstance(own, (str, list, tuple, set, frozenset)):
+            raise InvalidArgument(
+                f"scene must be a string or a list of strings, not {type(own).__name__}",
+                hint="Pass a key like 'chan:qq/peer:group_1'.",
+            )
+        for each in (own,) if isinstance(own, str) else own:
+            if not isinstance(each, str):
+                raise InvalidArgument(
+                    f"scene must be a string, not {type(each).__name__}",
+                    hint="Pass a key like 'chan:qq/peer:group_1'.",
+                )
+            keys.append(normalize_scene_key(each))
+    levels = [
+        _level(prefix, value)
+        for prefix, value in (("chan", channel), ("peer", peer))
+        if value is not None
+    ]
+    keys.append(normalize_scene_key("/".join(levels)))
+    if tool is not None:
+        keys.append(tool_scene(tool))
+    return [each for each in dict.fromkeys(keys) if each]
+
+
+def ancestors(key: str) -> list[str]:
+    """Return the normalised key and all above it, the nearest first.
+
+    A key that is longer than the limit loses levels to its hash; those are taken
+    from the key as it was given.
+    """
+    levels = normalize("NFKC", key).split("/")
+    found = [normalize_scene_key("/".join(levels[:n])) for n in range(len(levels), 0, -1)]
+    return [each for each in dict.fromkeys(found) if each]
+
+
+# --- pins ------------------------------------------------------------------------------
+
+# What the pin's place in its scene depends on; the lower of both trusts counts.
+_PRECEDENCE: Final = """
+CASE WHEN r.kind <> 'rule' OR r.trust = 'document' OR {trust} = 'document' THEN 0
+     WHEN r.trust = 'confirmed' AND {trust} = 'confirmed' THEN 2
+     ELSE 1 END
+"""
+_PIN_RELATION: Final = f"""
+INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
+SELECT :scene_id, 'relation', r.id, :weight, :trust, {_PRECEDENCE.format(trust=":trust")},
+       r.told_at
+  FROM relations AS r WHERE r.id = :ref_id
+"""
+_REFRESH: Final = f"""
+UPDATE scene_refs
+   SET told_at = r.told_at, precedence = {_PRECEDENCE.format(trust="scene_refs.trust")}
+  FROM relations AS r
+ WHERE scene_refs.kind = 'relation' AND scene_refs.ref_id = :id AND r.id = :id
+"""
+_HIGHER_TRUST: Final = """
+CASE WHEN 'confirmed' IN (trust, :trust) THEN 'confirmed'
+     WHEN 'observed' IN (trust, :trust) THEN 'observed'
+     ELSE 'document' END
+"""
+_RAISE: Final = f"""
+UPDATE scene_refs SET weight = max(weight, :weight), trust = {_HIGHER_TRUST}
+ WHERE scene_id = :scene_id AND kind = :kind AND ref_id = :ref_id
+"""
+_FIND_PIN: Final = """
+SELECT weight FROM scene_refs WHERE scene_id = :scene_id AND kind = :kind AND ref_id = :ref_id
+"""
+_PIN_ENTITY: Final = """
+INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, told_at)
+SELECT :scene_id, 'entity', id, :weight, :trust, :told_at FROM entities WHERE id = :ref_id
+"""
+
+Change = Literal["created", "raised", "same", "missing"]
+
+
+def scene_row(connection: Connection, key: str, now: int) -> int:
+    """Return the id of a scene by its normalised key, made if it is new."""
+    found = connection.one("SELECT id FROM scenes WHERE key = ?", (key,))
+    if found is None:
+        found = connection.one(
+            "INSERT INTO scenes (key, created_at) VALUES (?, ?) RETURNING id", (key, now)
+        )
+    return int(found)
+
+
+def pin_relation(
+    connection: Connection, scene_id: int, relation_id: int, weight: float, trust: str
+) -> Change:
+    """Pin a relation to a scene; of two weights and two trusts the larger stays."""
+    values: dict[str, Any] = {
+        "scene_id": scene_id,
+        "kind": "relation",
+        "ref_id": relation_id,
+        "weight": weight,
+        "trust": trust,
+    }
+    held = connection.one(_FIND_PIN, values)
+    if held is not None:
+        connection.execute(_RAISE, values)
+        refresh_pins(connection, relation_id)
+        return "raised" if weight > held else "same"
+    del values["kind"]
+    connection.execute(_PIN_RELATION, values)
+    return "created" if connection.changes() else "missing"
+
+
+def pin_entity(
+    connection: Connection, scene_id: int, entity_id: int, weight: float, trust: str, now: int
+) -> Change:
+    """Pin an entity to a scene; of two weights and two trusts the larger stays."""
+    values: dict[str, Any] = {
+        "scene_id": scene_id,
+        "kind": "entity",
+        "ref_id": entity_id,
+        "weight": weight,
+        "trust": trust,
+    }
+    held = connection.one(_FIND_PIN, values)
+    if held is not None:
+        connection.execute(_RAISE, values)
+        return "raised" if weight > held else "same"
+    del values["kind"]
+    values["told_at"] = now
+    connection.execute(_PIN_ENTITY, values)
+    return "created" if connection.changes() else "missing"
+
+
+def refresh_pins(connection: Connection, relation_id: int) -> None:
+    """Bring the pins of a relation in line with its kind, trust and time."""
+    connection.execute(_REFRESH, {"id": relation_id})
+
+
+def pinned_scenes(connection: Connection, relation_id: int) -> set[int]:
+    """Return the ids of the scenes a relation is pinned to."""
+    return {
+        row[0]
+        for row in each_row(
+            connection,
+            "SELECT scene_id FROM scene_refs WHERE kind = 'relation' AND ref_id = ?",
+            (relation_id,),
+        )
+    }
+
+
+def unpin(connection: Connection, scene_ids: Iterable[int], kind: str, ref_id: int) -> int:
+    """Take the pins of one row to some scenes off; return how many there were."""
+    removed = 0
+    for each in list(scene_ids):
+        connection.execute(
+            "DELETE FROM scene_refs WHERE scene_id = ? AND kind = ? AND ref_id = ?",
+            (each, kind, ref_id),
+        )
+        removed += connection.changes()
+        drop_empty_scenes(connection, (each,))
+    return removed
+
+
+def unpin_all(connection: Connection, kind: str, ref_id: int) -> int:
+    """Take every pin of a row off; return how many there were."""
+    connection.execute("DELETE FROM scene_refs WHERE kind = ? AND ref_id = ?", (kind, ref_id))
+    return connection.changes()
+
+
+def move_pins(connection: Connection, kind: str, source: int, target: int) -> None:
+    """Give the pins of one row to another; where both have one the larger stays."""
+    for scene_id, weight, trust, precedence, told_at in all_rows(
+        connection,
+        "DELETE FROM scene_refs WHERE kind = ? AND ref_id = ?"
+        " RETURNING scene_id, weight, trust, precedence, told_at",
+        (kind, source),
+    ):
+        values = {
+            "scene_id": scene_id,
+            "kind": kind,
+            "ref_id": target,
+            "weight": weight,
+            "trust": trust,
+        }
+        connection.execute(_RAISE, values)
+        if not connection.changes():
+            connection.execute(
+                "INSERT INTO scene_refs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (scene_id, kind, target, weight, trust, precedence, told_at),
+            )
+
+
+def drop_empty_scenes(connection: Connection, scene_ids: Iterable[int]) -> int:
+    """Delete those of the scenes that nothing is pinned to any more."""
+    dropped = 0
+    for each in scene_ids:
+        connection.execute(
+            "DELETE FROM scenes WHERE id = :id"
+            " AND NOT EXISTS (SELECT 1 FROM scene_refs WHERE scene_id = :id)",
+            {"id": each},
+        )
+        dropped += connection.changes()
+    return dropped
+
+
+# --- recall by scene -------------------------------------------------------------------
+
+#: A subtree is the key itself and one range: '0' is the character after '/'. Not
+#: one range from the key on: 'chan:qq-x' lies between 'chan:qq' and 'chan:qq/'.
+SUBTREE: Final = """
+SELECT id, key FROM scenes WHERE key = :key
+UNION ALL
+SELECT id, key FROM scenes WHERE key >= :key || '/' AND key < :key || '0'
+"""
+EXACT: Final = "SELECT id, key FROM scenes WHERE key = :key"
+RANGE: Final = "SELECT id, key FROM scenes WHERE key >= :low AND key < :high LIMIT :most"
+# The best pins of one scene, in index order; retired and missing targets fall out.
+_BEST_OF: Final = """
+SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust
+  FROM scene_refs AS p INDEXED BY scene_refs_by_order
+ CROSS JOIN relations AS r ON r.id = p.ref_id
+ WHERE p.scene_id = :scene_id AND p.kind = 'relation' AND p.precedence = {precedence}
+   AND r.status = 'active'
+ ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC
+ LIMIT :most
+"""
+HEADS: Final = "\nUNION ALL\n".join(
+    f"SELECT * FROM ({_BEST_OF.format(precedence=each)})" for each in (2, 1, 0)
+)
+# The same over a whole subtree, for one that has many scenes.
+SWEEP: Final = """
+SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, s.key
+  FROM scenes AS s
+ CROSS JOIN scene_refs AS p INDEXED BY scene_refs_by_order
+    ON p.scene_id = s.id AND p.kind = 'relation'
+ CROSS JOIN relations AS r ON r.id = p.ref_id
+ WHERE s.key >= :key || '/' AND s.key < :key || '0' AND r.status = 'active'
+ ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC
+ LIMIT :most
+"""
+_WHOLE: Final = """
+SELECT id, subject, relation, object, kind, trust, confidence, sentence, status, created_at,
+       told_at, retired_at, retired_by, subject_id, object_id
+  FROM relations_whole WHERE id = ?
+"""
+#: Scenes of a subtree that are read one by one; past it the subtree is swept.
+_FEW: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One pin that applies, and why."""
+
+    relation_id: int
+    weight: float
+    told_at: int
+    precedence: int
+    trust: Trust
+    key: str
+    asked: str
+    distance: int
+    match: Literal["exact", "inherited", "narrower"]
+
+
+def whole(connection: Connection, relation_ids: Iterable[int]) -> Iterator[Relation]:
+    """Yield relations by id, whole, in the order asked for; missing ones are left out."""
+    for each in relation_ids:
+        for row in each_row(connection, _WHOLE, (each,)):
+            yield Relation(*row)
+
+
+def _distance(asked: str, key: str) -> tuple[int, Literal["exact", "inherited", "narrower"]]:
+    if key == asked:
+        return 0, "exact"
+    distance = abs(asked.count("/") - key.count("/")) or 1
+    return distance, "narrower" if key.startswith(asked + "/") else "inherited"
+
+
+def _pin(row: tuple[Any, ...], key: str, asked: str) -> Pin:
+    distance, match = _distance(asked, key)
+    return Pin(row[0], row[1], row[2], row[3], row[4], key, asked, distance, match)
+
+
+def heads(connection: Connection, scene_id: int, key: str, asked: str, most: int) -> list[Pin]:
+    """Return the best pins of one scene: at most ``most`` of each precedence."""
+    rows = each_row(connection, HEADS, {"scene_id": scene_id, "most": most})
+    return [_pin(row, key, asked) for row in rows]
+
+
+def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
+    rows = []
+    for row in each_row(connection, SUBTREE, {"key": key}):
+        rows.append(row)
+        if len(rows) > _FEW:
+            break
+    else:
+        for scene_id, each in rows:
+            yield from heads(connection, scene_id, each, key, most)
+        return
+    if rows[0][1] == key:
+        yield from heads(connection, rows[0][0], key, key, most)
+    fetch = most * 4
+    while True:
+        swept = all_rows(connection, SWEEP, {"key": key, "most": fetch})
+        if len(swept) < fetch or len({row[0] for row in swept}) >= most:
+            break
+        fetch *= 4
+    for row in swept:
+        yield _pin(row, row[5], key)
+
+
+def recall(
+    connection: Connection, asked: Iterable[str], *, limit: int, match: str
+) -> list[Relation]:
+    """Return the relations pinned to any of the keys; see ``SceneMemory.recall_by_scene``."""
+    best: dict[int, Pin] = {}
+
+    def offer(pins: Iterable[Pin]) -> None:
+        for each in pins:
+            held = best.get(each.relation_id)
+            if held is None or (-each.weight, each.distance) < (-held.weight, held.distance):
+                best[each.relation_id] = each
+
+    for raw in asked:
+        key = normalize_scene_key(raw)
+        if not key:
+            continue
+        if match in ("subtree", "both"):
+            offer(_subtree(connection, key, limit))
+        if match in ("inherit", "both"):
+            for each in ancestors(raw):
+                if match == "both" and each == key:
+                    continue
+                for scene_id, _ in each_row(connection, EXACT, {"key": each}):
+                    offer(heads(connection, scene_id, each, key, limit))
+    order = sorted(best.values(), key=lambda pin: (pin.weight, pin.told_at, pin.relation_id))
+    return pinned(connection, order[: -limit - 1 : -1])
+
+
+def pinned(connection: Connection, pins: Iterable[Pin]) -> list[Relation]:
+    """Return the relations of pins, whole, each with the pin that brought it."""
+    found = []
+    for pin in pins:
+        for relation in whole(connection, (pin.relation_id,)):
+            found.append(
+                replace(
+                    relation,
+                    scene=pin.key,
+                    weight=pin.weight,
+                    pin_trust=pin.trust,
+                    asked=pin.asked,
+                    match=pin.match,
+                )
+            )
+    return found

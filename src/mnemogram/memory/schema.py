@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""The tables of a memory file. The full-text table is made in ``index``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mnemogram.database import Connection, Schema
+
+__all__ = ["SCHEMA"]
+
+_APPLICATION_ID: Final = 0x6D6E6773  # "mngs"
+
+_TABLES: Final = (
+    # What belongs to the file as a whole: the state of the full-text index.
+    """
+    CREATE TABLE meta (
+        key   TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    # One named thing. `folded` is what names match by, `name` how it was first told.
+    """
+    CREATE TABLE entities (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        folded     TEXT NOT NULL UNIQUE,
+        name       TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    # Other names of an entity, left by merges: what is told under them goes to it.
+    """
+    CREATE TABLE aliases (
+        folded    TEXT PRIMARY KEY,
+        name      TEXT NOT NULL,
+        entity_id INTEGER NOT NULL REFERENCES entities (id)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX aliases_by_entity ON aliases (entity_id)",
+    # Original sentences, each once.
+    """
+    CREATE TABLE sentences (
+        id     INTEGER PRIMARY KEY AUTOINCREMENT,
+        digest BLOB NOT NULL UNIQUE,
+        text   TEXT NOT NULL
+    ) STRICT
+    """,
+    # A triple, once, however often it is told. A retired one is history: it was
+    # replaced (retired_by) or taken back. `told_at` is its recency.
+    """
+    CREATE TABLE relations (
+        id          INTEGER PRIMARY KEY AUTOINCREMENT,
+        subject_id  INTEGER NOT NULL REFERENCES entities (id),
+        type        TEXT NOT NULL,
+        type_folded TEXT NOT NULL,
+        object_id   INTEGER NOT NULL REFERENCES entities (id),
+        kind        TEXT NOT NULL CHECK (kind IN ('fact', 'preference', 'rule')),
+        trust       TEXT NOT NULL CHECK (trust IN ('confirmed', 'observed', 'document')),
+        confidence  REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+        status      TEXT NOT NULL CHECK (status IN ('active', 'retired')),
+        created_at  INTEGER NOT NULL,
+        told_at     INTEGER NOT NULL,
+        retired_at  INTEGER CHECK ((retired_at IS NULL) = (status = 'active')),
+        retired_by  INTEGER,
+        sentence_id INTEGER REFERENCES sentences (id),
+        UNIQUE (subject_id, type_folded, object_id)
+    ) STRICT
+    """,
+    "CREATE INDEX relations_by_object ON relations (object_id)",
+    """
+    CREATE INDEX relations_by_sentence ON relations (sentence_id)
+        WHERE sentence_id IS NOT NULL
+    """,
+    """
+    CREATE INDEX relations_by_replacement ON relations (retired_by)
+        WHERE retired_by IS NOT NULL
+    """,
+    # Who told a relation: one row for each session ('' where none was named) and
+    # trust. It is what lets one session be forgotten without what others told as
+    # well, and what keeps the words of a document apart from those of a person.
+    """
+    CREATE TABLE mentions (
+        relation_id INTEGER NOT NULL REFERENCES relations (id),
+        session_id  TEXT NOT NULL,
+        trust       TEXT NOT NULL CHECK (trust IN ('confirmed', 'observed', 'document')),
+        told_at     INTEGER NOT NULL,
+        sentence_id INTEGER REFERENCES sentences (id),
+        PRIMARY KEY (relation_id, session_id, trust)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX mentions_by_session ON mentions (session_id)",
+    """
+    CREATE INDEX mentions_by_sentence ON mentions (sentence_id)
+        WHERE sentence_id IS NOT NULL
+    """,
+    # Situations, by normalised key. BINARY order makes a subtree one range.
+    """
+    CREATE TABLE scenes (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        key        TEXT NOT NULL UNIQUE,
+        created_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    # Pins. No foreign keys, on purpose: cleaning must not cascade from table to
+    # table. Reading joins with the target, so that a dangling pin shows nothing.
+    # `precedence` (2: confirmed rule, 1: rule, 0: the rest; the lower trust of pin
+    # and relation counts) and `told_at` repeat what the relation says, so that the
+    # best of a scene is the head of an index.
+    """
+    CREATE TABLE scene_refs (
+        scene_id   INTEGER NOT NULL,
+        kind       TEXT NOT NULL CHECK (kind IN ('relation', 'entity')),
+        ref_id     INTEGER NOT NULL,
+        weight     REAL NOT NULL CHECK (weight BETWEEN 0 AND 1),
+        trust      TEXT NOT NULL CHECK (trust IN ('confirmed', 'observed', 'document')),
+        precedence INTEGER NOT NULL DEFAULT 0,
+        told_at    INTEGER NOT NULL,
+        PRIMARY KEY (scene_id, kind, ref_id)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE INDEX scene_refs_by_order ON scene_refs
+        (scene_id, kind, precedence DESC, weight DESC, told_at DESC, ref_id DESC, trust)
+    """,
+    "CREATE INDEX scene_refs_by_target ON scene_refs (kind, ref_id)",
+    # Relation types that hold one object at a time.
+    """
+    CREATE TABLE single_valued (
+        type_folded TEXT PRIMARY KEY,
+        type        TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    # Embedding models that vectors were made with; the newest row is in use.
+    """
+    CREATE TABLE embedding_models (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        name       TEXT NOT NULL,
+        dimension  INTEGER NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    # One vector for each relation: little-endian float32, normalised to length 1.
+    # An ordinary table, so that a process without sqlite-vec can delete from it.
+    """
+    CREATE TABLE vectors (
+        relation_id INTEGER PRIMARY KEY,
+        model_id    INTEGER NOT NULL,
+        embedding   BLOB NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX vectors_by_model ON vectors (model_id, relation_id)",
+    # What a reader wants of a relation.
+    """
+    CREATE VIEW relations_whole AS
+    SELECT r.id, s.name AS subject, r.type AS relation, o.name AS object, r.kind, r.trust,
+           r.confidence, t.text AS sentence, r.status, r.created_at, r.told_at, r.retired_at,
+           r.retired_by, r.subject_id, r.object_id
+      FROM relations AS r
+      JOIN entities AS s ON s.id = r.subject_id
+      JOIN entities AS o ON o.id = r.object_id
+      LEFT JOIN sentences AS t ON t.id = r.sentence_id
+    """,
+    # The projection: the exact text that the full-text index sees of a relation.
+    """
+    CREATE VIEW relations_projection (id, subject, type, object, sentence) AS
+    SELECT r.id,
+           s.name || coalesce((SELECT group_concat(' ' || a.name, '' ORDER BY a.folded)
+                                 FROM aliases AS a WHERE a.entity_id = s.id), ''),
+           r.type,
+           o.name || coalesce((SELECT group_concat(' ' || a.name, '' ORDER BY a.folded)
+                                 FROM aliases AS a WHERE a.entity_id = o.id), ''),
+           t.text
+      FROM relations AS r
+      JOIN entities AS s ON s.id = r.subject_id
+      JOIN entities AS o ON o.id = r.object_id
+      LEFT JOIN sentences AS t ON t.id = r.sentence_id
+    """,
+)
+
+
+def _upgrade(connection: Connection, version: int) -> None:
+    if version < 1:
+        for statement in _TABLES:
+            connection.execute(statement)
+
+
+SCHEMA: Final = Schema(application_id=_APPLICATION_ID, version=1, upgrade=_upgrade)

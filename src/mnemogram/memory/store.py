@@ -1,0 +1,602 @@
+# SPDX-License-Identifier: MIT
+"""The scene memory of one user: the face of this package."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Database
+from mnemogram.errors import InvalidArgument, QueryTimeout
+from mnemogram.memory import context as contexts
+from mnemogram.memory import graph, index, recall, scenes, selection, vectors
+from mnemogram.memory.arguments import checked_ids, scene_keys, strings, whole_number
+from mnemogram.memory.context import Budget, Context, Language
+from mnemogram.memory.models import (
+    MATCHES,
+    CommitResult,
+    Match,
+    MemoryStatus,
+    Recall,
+    Relation,
+    Triple,
+)
+from mnemogram.memory.names import fold_name
+from mnemogram.memory.recall import Terms
+from mnemogram.memory.schema import SCHEMA
+from mnemogram.memory.upkeep import Upkeep
+
+__all__ = ["SceneMemory"]
+
+MAX_LIMIT: Final = 1_000
+#: Relations whose vectors one commit makes itself; more are left to the upkeep.
+_EMBED_AT_ONCE: Final = 256
+#: How much better a relation ranks for a topic, by what it is.
+_BOOST: Final = {"rule": 1.15, "preference": 1.05, "fact": 1.0}
+
+
+class SceneMemory(Upkeep):
+    """Facts and rules as triples, pinned to the situations in which they apply.
+
+    Opened with :meth:`open`, on one file. A context manager; safe for threads:
+    writers wait for each other, readers do not wait for writers.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        embedder: vectors.Embedder | None = None,
+        embedder_name: str | None = None,
+        min_similarity: float = 0.0,
+        background: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(database, clock)
+        self._stop = threading.Event()
+        self._worker: threading.Thread | None = None
+        self._vectors = (
+            None
+            if embedder is None
+            else vectors.Vectors(database, embedder, embedder_name, min_similarity)
+        )
+        if not database.read_only and database.has_tokenizer:
+            with database.read() as connection:
+                ready = index.state(connection) == "ready"
+            if not ready:
+                with database.write() as connection:
+                    index.ensure(connection)
+        if background and self._vectors is not None and not database.read_only:
+            self._start_worker()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        embedder: vectors.Embedder | None = None,
+        embedder_name: str | None = None,
+        min_similarity: float = 0.0,
+        background: bool = True,
+        busy_timeout: float = DEFAULT_BUSY_TIMEOUT,
+        load_extension: bool = True,
+        read_only: bool = False,
+        synchronous: str = "full",
+        clock: Callable[[], float] = time.time,
+    ) -> SceneMemory:
+        """Open the memory in a file, made (0600) if it does not exist.
+
+        Args:
+            path: the file.
+            embedder: texts to vectors, for recall by meaning; needs the extra
+                ``vector``. It may be called from any thread.
+            embedder_name: recorded with the vectors; another name means that all
+                are made anew. Taken from the embedder where it has one.
+            min_similarity: least cosine similarity, -1 to 1, that counts as a
+                match by meaning; a good value depends on the model.
+            background: make vectors that are missing, or of another model, in a
+                thread of its own. Without it :meth:`maintain` does.
+            busy_timeout: seconds to wait for another process's lock.
+            load_extension: False leaves the tokenizer out; recall then scans.
+            read_only: never write to the file.
+            synchronous: ``full`` survives a power cut, ``normal`` a process kill.
+            clock: seconds since 1970, for tests.
+
+        Raises:
+            SchemaTooNew: a newer release wrote the file; it is left untouched.
+            StorageUnavailable: the file is not ours, unreadable or damaged.
+        """
+        database = Database(
+            path,
+            SCHEMA,
+            read_only=read_only,
+            busy_timeout=busy_timeout,
+            load_extension=load_extension,
+            synchronous=synchronous,
+        )
+        try:
+            return cls(
+                database,
+                embedder=embedder,
+                embedder_name=embedder_name,
+                min_similarity=min_similarity,
+                background=background,
+                clock=clock,
+            )
+        except BaseException:
+            database.close()
+            raise
+
+    # -- life
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._database.closed
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing."""
+        self._stop.set()
+        worker = self._worker
+        if worker is not None and worker is not threading.current_thread():
+            worker.join()
+        self._database.close()
+
+    def __enter__(self) -> SceneMemory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- writing
+
+    def commit(
+        self,
+        triples: Iterable[Triple | Mapping[str, Any] | Sequence[str]],
+        *,
+        scene: str | Sequence[str] | None = None,
+        session_id: str | None = None,
+        single_valued: Iterable[str] = (),
+    ) -> CommitResult:
+        """Remember triples: all of them, or none where one is wrong.
+
+        A triple that is known, under whatever case, width or normal form of its
+        names, is told again: its newest sentence shows, larger confidence, trust
+        and pin weight stay, and a retired one is visible again.
+
+        Args:
+            triples: what to remember.
+            scene: key or keys of the situation it was told in, for those that name
+                none themselves. No scene means no pin, never a guess.
+            session_id: the conversation it was told in; see :meth:`forget`.
+            single_valued: relation types that hold one object at a time, now and
+                from now on. A new object retires the old relation, which is kept
+                as history. Rules and preferences do so only within their scene.
+
+        Raises:
+            InvalidArgument: which triple is wrong, and how.
+        """
+        notes: list[str] = []
+        told = graph.prepare(triples, scene, notes)
+        session = "" if session_id is None else str(session_id)
+        now = self._now()
+        types = strings(single_valued, "single_valued")
+        with self._database.write() as connection:
+            if types:
+                graph.set_single_valued(connection, types, on=True)
+            result = graph.commit(connection, told, session, now, notes)
+        return self._embedded(result)
+
+    def _embedded(self, result: CommitResult) -> CommitResult:
+        if self._vectors is None or not result.relation_ids:
+            return result
+        ids = list(dict.fromkeys(result.relation_ids))[:_EMBED_AT_ONCE]
+        try:
+            self._vectors.update(ids, self._now())
+        except Exception as error:  # the host's model: what it raises is its own
+            note = f"vectors are still to be made: {error}"
+            return replace(result, notes=(*result.notes, note))
+        if len(result.relation_ids) > _EMBED_AT_ONCE:
+            self._start_worker()
+        return result
+
+    def set_single_valued(self, types: str | Iterable[str], *, on: bool = True) -> None:
+        """Say that relation types hold one object at a time, or (``on=False``) many."""
+        with self._database.write() as connection:
+            graph.set_single_valued(connection, strings(types, "types"), on=on)
+
+    def retire(self, relation_ids: Iterable[int]) -> int:
+        """Take relations back: they are history until they are told again.
+
+        Returns:
+            How many were active.
+        """
+        now = self._now()
+        with self._database.write() as connection:
+            return graph.retire(connection, checked_ids(relation_ids), now)
+
+    # -- reading
+
+    def recall_by_scene(
+        self, keys: str | Iterable[str], *, limit: int = 8, match: Match = "subtree"
+    ) -> Recall:
+        """Return what is pinned to scenes, whatever the words of the message.
+
+        Args:
+            keys: one key or several, all of which apply.
+            limit: most relations to return, 1 to 1,000.
+            match: ``subtree``: the key and everything narrower; ``inherit``: the
+                key and everything broader; ``both``.
+
+        Returns:
+            Active relations, each once, by weight, then recency, then id.
+        """
+        whole_number(limit, "limit", 1, MAX_LIMIT)
+        if match not in MATCHES:
+            raise InvalidArgument(
+                f"match must be one of {', '.join(MATCHES)}, not {match!r}",
+                hint="'subtree' is the default.",
+            )
+        asked = strings(keys, "keys")
+        with self._database.read() as connection:
+            found = scenes.recall(connection, asked, limit=limit, match=match)
+        return Recall(tuple(found), search_path="scene")
+
+    def recall(
+        self, query: str, *, depth: int = 1, limit: int = 20, timeout: float | None = 3.0
+    ) -> Recall:
+        """Return what is like a query, by words and, with an embedder, by meaning.
+
+        Args:
+            query: any text.
+            depth: 1 for the matches themselves; up to 4 for what hangs on their
+                entities, step by step, after them.
+            limit: most relations to return, 1 to 1,000.
+            timeout: seconds for the storage; None for no bound. The embedder's own
+                time cannot be bounded and is not counted.
+
+        Raises:
+            QueryTimeout: the time passed before there was an answer.
+        """
+        if not isinstance(query, str):
+            raise InvalidArgument(
+                f"query must be a string, not {type(query).__name__}", hint="Pass any text."
+            )
+        whole_number(depth, "depth", 0, recall.MAX_DEPTH)
+        whole_number(limit, "limit", 1, MAX_LIMIT)
+        return self._recall(query, recall.query_terms(query), depth, limit, timeout)
+
+    def _recall(
+        self, query: str, terms: Terms, depth: int, limit: int, timeout: float | None
+    ) -> Recall:
+        notes: list[str] = []
+        embedded = self._embedded_query(query, notes)
+        with self._database.read(timeout=timeout) as connection:
+            hits = recall.lexical(connection, terms, most=limit * 3 + 16)
+            notes.extend(hits.notes)
+            relations = {each.id: each for each in scenes.whole(connection, hits.scores)}
+            scores = {
+                each: score * _BOOST[relations[each].kind]
+                for each, score in hits.scores.items()
+                if each in relations
+            }
+            order = sorted(
+                scores, key=lambda each: (scores[each], relations[each].told_at, each), reverse=True
+            )
+            path = hits.path
+            near: dict[int, float] = {}
+            if embedded is not None and self._vectors is not None:
+                rows, note = self._vectors.nearest(connection, embedded, most=limit * 3 + 16)
+                near = dict(rows)
+                if note is not None:
+                    notes.append(note)
+                if near:
+                    scores = recall.fuse([order, list(near)])
+                    order = list(scores)
+                    for relation in scenes.whole(
+                        connection, (each for each in near if each not in relations)
+                    ):
+                        relations[relation.id] = relation
+                path = f"{'cjk' if path == 'empty' else path}+vector"
+            found = [
+                replace(
+                    relations[each],
+                    score=scores[each],
+                    depth=1,
+                    sources=tuple(
+                        name
+                        for name, held in (("lexical", hits.scores), ("vector", near))
+                        if each in held
+                    ),
+                )
+                for each in order[:limit]
+            ]
+            if depth > 1:
+                found = recall.expand(connection, found, depth=depth, limit=limit)
+        return Recall(tuple(found), path, hits.complete, tuple(dict.fromkeys(notes)))
+
+    def _embedded_query(self, query: str, notes: list[str]) -> bytes | None:
+        if self._vectors is None or not query.strip():
+            return None
+        if self._vectors.error is not None:
+            notes.append(f"words only: {self._vectors.error}")
+            return None
+        try:
+            return self._vectors.embed([query[: recall.MAX_QUERY_CHARS]])[0]
+        except Exception as error:  # the host's model: what it raises is its own
+            notes.append(f"words only: the embedder failed: {error}")
+            return None
+
+    def relations(
+        self,
+        *,
+        subject: str | None = None,
+        relation: str | None = None,
+        ids: Iterable[int] | None = None,
+        retired: bool = False,
+        limit: int = 100,
+    ) -> Recall:
+        """Return relations by what they are about, the newest first.
+
+        Args:
+            subject: name of the subject; by any of its names.
+            relation: relation type.
+            ids: these relations, in this order, whatever their state.
+            retired: history as well as what holds now.
+            limit: most relations to return, 1 to 1,000.
+        """
+        whole_number(limit, "limit", 1, MAX_LIMIT)
+        with self._database.read() as connection:
+            if ids is not None:
+                found = list(scenes.whole(connection, checked_ids(ids)))
+            else:
+                found = selection.listing(
+                    connection, subject=subject, relation=relation, retired=retired, limit=limit
+                )
+        return Recall(tuple(found[:limit]), search_path="listing")
+
+    # -- context
+
+    def build_context(
+        self,
+        input: str,
+        *,
+        scenes: str | Iterable[str] = (),
+        seen: Iterable[str | int] = (),
+        max_items: int = 8,
+        sentence_chars: int = 60,
+        max_index_names: int = 5,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        language: Language = "en",
+        explain: bool = False,
+        timeout: float | None = 3.0,
+    ) -> Context:
+        """Choose what a model should see with a message: rules first, then the topic.
+
+        The scene block holds what is pinned to the scenes and to all broader ones;
+        last and marked as such, what is pinned to narrower ones, never below a
+        level that names somebody the scene does not name. The index line names
+        what the memory holds on the topic of ``input``.
+
+        Without ``scenes`` there is no scene block, and no pin has any influence.
+
+        Args:
+            input: the message.
+            scenes: keys of the present situation, see :func:`scene_keys_for`.
+            seen: what the model has in view already: names are left out of the
+                index line, ids of relations also out of the scene block, unless
+                they are confirmed rules.
+            max_items: relations of the scene block.
+            sentence_chars: characters shown of an original sentence.
+            max_index_names: names of the index line.
+            max_chars: characters of the whole formatted text.
+            max_tokens: tokens of it, as ``count_tokens`` counts them.
+            count_tokens: the model's own count of a text.
+            language: of the words around the memories: ``en``, ``zh``, ``ja``, ``ko``.
+            explain: say in each line which key, pin and weight brought it.
+            timeout: seconds for the topic. When they pass, the scene block stands
+                and the context says ``complete: False``.
+        """
+        if not isinstance(input, str):
+            raise InvalidArgument(
+                f"input must be a string, not {type(input).__name__}", hint="Pass the message."
+            )
+        if language not in contexts.LABELS:
+            raise InvalidArgument(
+                f"language must be one of {', '.join(contexts.LABELS)}, not {language!r}",
+                hint=f"Use one of {', '.join(contexts.LABELS)}.",
+            )
+        budget = Budget(
+            max_items, sentence_chars, max_index_names, max_chars, max_tokens, count_tokens
+        )
+        budget.check()
+        names, ids = _seen(seen)
+        keys = scene_keys(scenes, "scenes")
+        raw = strings(scenes, "scenes") if keys else []
+        lines: list[contexts.ContextLine] = []
+        omitted = 0
+        pinned: list[str] = []
+        if keys:
+            with self._database.read() as connection:
+                lines, omitted = contexts.scene_lines(
+                    connection, raw, limit=max_items, seen=frozenset(ids)
+                )
+                pinned = contexts.pinned_names(connection, raw)
+        context = Context(
+            lines=tuple(lines),
+            scenes=keys,
+            omitted=omitted,
+            explained=explain,
+            sentence_chars=sentence_chars,
+            language=language,
+        )
+        topic, complete, notes = self._topic(input, ids, timeout)
+        context = replace(context, complete=complete, notes=notes)
+        hidden = {fold_name(each) for each in names}
+        context = contexts.fit(context, (), budget)
+        for each in context.lines:
+            hidden.update(map(fold_name, (each.relation.subject, each.relation.object)))
+        shown = [each for each in dict.fromkeys((*pinned, *topic)) if fold_name(each) not in hidden]
+        return contexts.fit(context, shown, budget)
+
+    def _topic(
+        self, text: str, seen: frozenset[int], timeout: float | None
+    ) -> tuple[list[str], bool, tuple[str, ...]]:
+        """Return names of the entities a text is about, the likeliest first."""
+        terms = recall.query_terms(text, topical=True)
+        if not terms.words:
+            return [], True, ()
+        try:
+            found = self._recall(text, terms, 1, 20, timeout)
+        except QueryTimeout as error:
+            return [], False, (f"the topic was not looked up: {error}",)
+        shown = [each for each in found if each.id not in seen]
+        return contexts.topic_names(shown, terms.words), found.complete, found.notes
+
+    # -- upkeep of index, vectors
+
+    def maintain(self, *, seconds: float = 10.0) -> dict[str, int]:
+        """Do what is left to do, in bounded steps: fill the index, make vectors.
+
+        Each step is kept when done; a call that ends early is gone on with by the next.
+
+        Args:
+            seconds: when to stop taking on new steps.
+
+        Returns:
+            ``indexed`` (1 where the index was filled), ``embedded`` and ``pending``.
+
+        Raises:
+            MnemogramError: the storage failed. What the embedder raises passes too.
+        """
+        end = time.monotonic() + seconds
+        with self._database.write() as connection:
+            indexed = int(index.ensure(connection))
+        embedded = 0
+        pending: list[int] = []
+        if self._vectors is not None and self._vectors.error is None:
+            while not self._stop.is_set():
+                pending = self._vectors.pending(vectors.BATCH)
+                if not pending or time.monotonic() >= end:
+                    break
+                stored = self._vectors.update(pending, self._now())
+                if not stored:
+                    break
+                embedded += stored
+            if not pending:
+                with self._database.write() as connection:
+                    vectors.drop_old_models(connection)
+        return {"indexed": indexed, "embedded": embedded, "pending": len(pending)}
+
+    def _vectors_wanted(self) -> None:
+        self._start_worker()
+
+    def _start_worker(self) -> None:
+        """Make missing vectors in a thread of their own, once for each need."""
+        if self._vectors is None or self._vectors.error is not None or self._stop.is_set():
+            return
+        with self._clock_lock:
+            if self._worker is not None and self._worker.is_alive():
+                return
+            self._worker = threading.Thread(
+                target=self._work, name="mnemogram-vectors", daemon=True
+            )
+            self._worker.start()
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.is_set():
+                done = self.maintain(seconds=1.0)
+                if not done["pending"] or not done["embedded"]:
+                    return
+                self._stop.wait(0.05)  # let writers in
+        except Exception as error:  # the host's model: status() says what it raised
+            if self._vectors is not None:
+                self._vectors.last_failure = str(error)
+
+    def status(self) -> MemoryStatus:
+        """Return counts, the state of index and vectors, and what does not work."""
+        notes = []
+        vector_state: Any = "off"
+        model = None
+        ready = pending = 0
+        with self._database.read() as connection:
+            entities, active, retired, kept = (
+                int(connection.one(query))
+                for query in (
+                    "SELECT count(*) FROM entities",
+                    "SELECT count(*) FROM relations WHERE status = 'active'",
+                    "SELECT count(*) FROM relations WHERE status = 'retired'",
+                    "SELECT count(*) FROM scenes",
+                )
+            )
+            index_state = index.state(connection)
+            recorded = vectors.recorded(connection)
+            if self._vectors is not None:
+                vector_state, model, ready, pending = self._vectors.status(connection)
+                if self._vectors.error is not None:
+                    notes.append(self._vectors.error)
+                if self._vectors.last_failure is not None:
+                    notes.append(f"the embedder failed: {self._vectors.last_failure}")
+        if not self._database.has_tokenizer:
+            notes.append("the tokenizer is not loaded: recall scans the relations")
+        elif index_state != "ready":
+            notes.append("the full-text index is not ready: recall scans the relations")
+        size = sum(
+            each.stat().st_size for each in (self.path, Path(f"{self.path}-wal")) if each.exists()
+        )
+        return MemoryStatus(
+            path=str(self.path),
+            bytes=size,
+            entities=entities,
+            relations=active,
+            retired=retired,
+            scenes=kept,
+            index=index_state,
+            tokenizer=self._database.has_tokenizer,
+            tokenizer_error=self._database.tokenizer_error,
+            vectors=vector_state,
+            vector_model=model.name if model else recorded["name"] if recorded else None,
+            vector_dimension=(
+                model.dimension if model else recorded["dimension"] if recorded else None
+            ),
+            vectors_ready=ready,
+            vectors_pending=pending,
+            notes=tuple(notes),
+        )
+
+
+def _seen(seen: Iterable[str | int]) -> tuple[list[str], frozenset[int]]:
+    names: list[str] = []
+    ids: set[int] = set()
+    for each in (seen,) if isinstance(seen, str) else seen:
+        if isinstance(each, str):
+            names.append(each)
+        elif isinstance(each, int) and not isinstance(each, bool):
+            ids.add(each)
+        elif isinstance(each, Relation):
+            ids.add(each.id)
+        else:
+            raise InvalidArgument(
+                f"seen must hold names and relation ids, not {type(each).__name__}",
+                hint="Pass what recall returned before, or its names.",
+            )
+    return names, frozenset(ids)
