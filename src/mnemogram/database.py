@@ -45,6 +45,7 @@ __all__ = [
     "Database",
     "Schema",
     "deadline",
+    "file_errors",
     "private_directory",
     "translated",
     "user_directory",

@@ -27,34 +27,12 @@ __all__ = [
 _REFUSED_IDS: Final = frozenset({"system"})
 #: File systems whose shared memory is not shared between machines, which WAL needs.
 _NETWORK_FILE_SYSTEMS: Final = frozenset(
-    [
-        "afpfs",
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "davfs",
-        "fuse.ceph",
-        "fuse.cephfs",
-        "fuse.davfs",
-        "fuse.gcsfuse",
-        "fuse.glusterfs",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "glusterfs",
-        "gpfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "smb",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "webdav",
-    ]
+    (
+        *("afpfs", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre"),
+        *("ncpfs", "nfs", "nfs4", "ocfs2", "smb", "smb2", "smb3", "smbfs", "webdav"),
+        *("fuse.ceph", "fuse.cephfs", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs"),
+        *("fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+    )
 )
 
 

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import secrets
+import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Mnemogram", "open"]
 
 DEFAULT_MAX_OPEN: Final = 64
+_KEY: Final = re.compile("[0-9a-f]{64}")
 _S = TypeVar("_S", History, "SceneMemory")
 
 
@@ -59,6 +64,7 @@ class Mnemogram:
         self._memory_options = memory_options or {}
         self._lock = threading.Lock()
         self._closed = False
+        self._opening: dict[str, threading.Lock] = {}
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._memories: OrderedDict[str, SceneMemory] = OrderedDict()
 
@@ -98,31 +104,81 @@ class Mnemogram:
     def users(self) -> tuple[str, ...]:
         """Return the keys (not the ids, which are not kept) of the users there are."""
         try:
-            return tuple(sorted(each.name for each in os.scandir(self.root / "users")))
+            with os.scandir(self.root / "users") as entries:
+                return tuple(sorted(each.name for each in entries if _KEY.fullmatch(each.name)))
         except FileNotFoundError:
             return ()
+
+    def delete_user(self, user_id: str) -> bool:
+        """Delete all that is kept of a user: histories, memories, the directory.
+
+        The directory is moved away first, so that no other process can find half of
+        it, and then removed. Repeat it where it failed: what was left is removed too.
+
+        Returns:
+            Whether there was anything.
+
+        Raises:
+            InvalidArgument: the id is blank or reserved.
+            StorageUnavailable: something could not be removed.
+        """
+        key = database.user_key(user_id, key_secret=self._key_secret)
+        users = self.root / "users"
+        with self._lock:
+            if self._closed:
+                raise StoreClosed(f"{self.root} is closed")
+            for cache in (self._histories, self._memories):
+                store = cache.pop(key, None)
+                if store is not None:
+                    store.close()
+        with database.file_errors(users / key):
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(users / key, users / f".deleted-{key}-{secrets.token_hex(8)}")
+            remains = list(users.glob(f".deleted-{key}-*"))
+            for directory in remains:
+                shutil.rmtree(directory)
+        return bool(remains)
 
     def _store(self, cache: OrderedDict[str, _S], user_id: str, make: Callable[[Path], _S]) -> _S:
         key = database.user_key(user_id, key_secret=self._key_secret)
         with self._lock:
-            if self._closed:
-                raise StoreClosed(f"{self.root} is closed")
-            store = cache.get(key)
-            if store is not None and not store.closed:
-                cache.move_to_end(key)
-                return store
+            found = self._cached(cache, key)
+            opening = self._opening.setdefault(key, threading.Lock())
+        if found is not None:
+            return found
+        # One user's slow opening keeps nobody else waiting.
+        with opening:
+            with self._lock:
+                found = self._cached(cache, key)
+            if found is not None:
+                return found
             store = make(database.user_directory(self.root, key))
-            cache[key] = store
-            while len(cache) > self._max_open:
-                # Dropping the reference is enough: a caller may still be using it.
-                cache.popitem(last=False)
+            with self._lock:
+                self._opening.pop(key, None)
+                if self._closed:
+                    store.close()
+                    raise StoreClosed(f"{self.root} is closed")
+                cache[key] = store
+                while len(cache) > self._max_open:
+                    # Dropping the reference is enough: a caller may still be using it.
+                    cache.popitem(last=False)
             return store
+
+    def _cached(self, cache: OrderedDict[str, _S], key: str) -> _S | None:
+        if self._closed:
+            raise StoreClosed(f"{self.root} is closed")
+        store = cache.get(key)
+        if store is None or store.closed:
+            return None
+        cache.move_to_end(key)
+        return store
 
     def close(self) -> None:
         """Close every store. Closing twice does nothing."""
         with self._lock:
             self._closed = True
-            for store in (*self._histories.values(), *self._memories.values()):
+            stores: list[Any] = [*self._histories.values(), *self._memories.values()]
+            for store in stores:
                 store.close()
             self._histories.clear()
             self._memories.clear()

@@ -244,13 +244,14 @@ def load_states(connection: Connection) -> dict[str, IndexState]:
         "SELECT name, low, high FROM index_gaps ORDER BY name, high"
     ):
         gaps.setdefault(name, []).append((low, high))
-    return {
-        row[0]: IndexState(*row, gaps=tuple(gaps.get(row[0], ())))
-        for row in connection.execute(
-            "SELECT name, state, tokenizer, token_version, projection_version, changed_at, reason"
-            " FROM indexes"
-        )
-    }
+    states = {}
+    for row in connection.execute(
+        "SELECT name, state, tokenizer, token_version, projection_version, changed_at, reason"
+        " FROM indexes"
+    ):
+        name = str(row[0])
+        states[name] = IndexState(*row, gaps=tuple(gaps.get(name, ())))  # type: ignore[misc]
+    return states
 
 
 def definition_of(state: IndexState) -> IndexDefinition | None:
@@ -570,6 +571,6 @@ def is_index_corruption(error: BaseException | None) -> bool:
     """
     while error is not None:
         if isinstance(error, apsw.CorruptError):
-            return error.extendedresult == apsw.SQLITE_CORRUPT_VTAB
+            return int(getattr(error, "extendedresult", 0)) == apsw.SQLITE_CORRUPT_VTAB
         error = error.__cause__
     return False

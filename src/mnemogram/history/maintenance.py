@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.database import Connection, Database
@@ -182,7 +183,7 @@ def _index(store: Store, batch_size: int) -> Maintained | None:
     for name in due:
         try:
             done: building.IndexStep = store.write(
-                lambda connection, name=name: building.step(connection, name, max_rows=batch_size)
+                partial(building.step, name=name, max_rows=batch_size)
             )
         except MnemogramError as error:
             failure = failure or error
@@ -253,9 +254,7 @@ def _merge(store: Store) -> Maintained | None:
             if _segments(structure) >= _MANY_SEGMENTS and store.merged.get(name) != structure:
                 due.append(name)
     for name in due:
-        done: building.IndexStep = store.write(
-            lambda connection, name=name: building.merge_step(connection, name)
-        )
+        done: building.IndexStep = store.write(partial(building.merge_step, name=name))
         if done.done:
             with store.database.read() as connection:
                 store.merged[name] = _structure(connection, name)

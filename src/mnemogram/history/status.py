@@ -52,8 +52,8 @@ def index_status(connection: Connection, states: dict[str, indexes.IndexState]) 
 
 def legacy_import(connection: Connection) -> LegacyImport:
     """Return how far the import of older conversations has come."""
-    values = dict(
-        connection.execute("SELECT key, value FROM meta WHERE key GLOB 'legacy_*'").fetchall()
+    values: dict[str, str] = dict(
+        connection.execute("SELECT key, value FROM meta WHERE key GLOB 'legacy_*'")
     )
     return LegacyImport(
         complete=values.get("legacy_done", "1") == "1",

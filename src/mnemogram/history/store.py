@@ -44,6 +44,8 @@ END_REASONS: Final = (
 )
 Redactor = Callable[[str], str]
 _DAMAGED: Final = "found damaged"
+#: Seconds for a request that reads without a query.
+READ_TIMEOUT: Final = 3.0
 _T = TypeVar("_T")
 
 
@@ -214,21 +216,19 @@ class History:
             Busy: another process held the write lock too long.
             StorageUnavailable: the store cannot be written.
         """
-        listed = [self._redacted(message) for message in messages]
-        return self._write(lambda connection: writing.append(connection, session, listed))
+        prepared = writing.prepare(session, map(self._redacted, messages))
+        return self._write(lambda connection: writing.append(connection, prepared))
 
     def append_many(
         self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
     ) -> list[AppendResult]:
         """Store several conversations in one transaction; see :meth:`append`."""
-        listed = [
-            (session, [self._redacted(message) for message in messages])
+        prepared = [
+            writing.prepare(session, map(self._redacted, messages))
             for session, messages in conversations
         ]
         return self._write(
-            lambda connection: [
-                writing.append(connection, session, each) for session, each in listed
-            ]
+            lambda connection: [writing.append(connection, each) for each in prepared]
         )
 
     def _redacted(self, message: Message) -> Message:
@@ -374,40 +374,58 @@ class History:
             cursor=cursor,
             budget=self._budget,
         )
-        with self._database.read(timeout=timeout) as connection:
-            return search.discover(connection, request)
+        try:
+            with self._database.read(timeout=timeout) as connection:
+                return search.discover(connection, request)
+        finally:
+            # After the read: where there is no WAL, a writer waits for readers.
+            for name in request.damaged:
+                self._detach_damaged(name)
 
-    def scroll(self, session: str, around: int, *, window: int = 5) -> ScrollResult:
+    def scroll(
+        self, session: str, around: int, *, window: int = 5, timeout: float = READ_TIMEOUT
+    ) -> ScrollResult:
         """Return the messages around one message of a session.
 
         Args:
             session: the session's id.
             around: the store's id of the message (``match_message_id``, ``id``).
             window: messages on each side, 1 to 20.
+            timeout: seconds for the whole request.
 
         Raises:
             NotFound: no such session; ``anchor_not_in_history`` or
                 ``anchor_not_in_session`` as code where the message is not there.
+            QueryTimeout: the time passed.
         """
-        with self._database.read() as connection:
+        with self._database.read(timeout=timeout) as connection:
             return reading.scroll(connection, session, around, window=window, budget=self._budget)
 
-    def read(self, session: str) -> ReadResult:
+    def read(self, session: str, *, timeout: float = READ_TIMEOUT) -> ReadResult:
         """Return the first 20 and the last 10 messages of a session.
+
+        Args:
+            session: the session's id.
+            timeout: seconds for the whole request.
 
         Raises:
             NotFound: no such session.
+            QueryTimeout: the time passed.
         """
-        with self._database.read() as connection:
+        with self._database.read(timeout=timeout) as connection:
             return reading.read(connection, session, budget=self._budget)
 
-    def browse(self, *, limit: int = 10) -> BrowseResult:
+    def browse(self, *, limit: int = 10, timeout: float = READ_TIMEOUT) -> BrowseResult:
         """Return the sessions that were active last.
 
         Args:
             limit: most sessions, 1 to 10.
+            timeout: seconds for the whole request.
+
+        Raises:
+            QueryTimeout: the time passed.
         """
-        with self._database.read() as connection:
+        with self._database.read(timeout=timeout) as connection:
             return reading.browse(connection, limit=limit)
 
     def status(self, *, sizes: bool = True) -> Status:

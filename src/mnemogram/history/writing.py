@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mnemogram.database import Connection
@@ -19,10 +19,24 @@ from mnemogram.history.models import ROLES, AppendResult, Message, Session, to_m
 from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
 from mnemogram.text import fold
 
-__all__ = ["amend", "append", "set_state", "upsert_session"]
+__all__ = [
+    "NO_TIME",
+    "SNAPSHOT",
+    "Prepared",
+    "amend",
+    "append",
+    "end_session",
+    "prepare",
+    "set_state",
+    "upsert_session",
+]
 
 #: Characters of a tool result that the word indexes see.
 TOOL_INDEX_CHARS: Final = 8_192
+#: Provenance of messages that were imported as another store showed them.
+SNAPSHOT: Final = "legacy_snapshot"
+#: Timestamp of an imported message whose time nobody knows.
+NO_TIME: Final = 0
 _DERIVED: Final = "auto:"
 _NO_SUBSTRINGS: Final = frozenset((*HIDDEN_SOURCES, *UNATTENDED_SOURCES))
 
@@ -140,14 +154,15 @@ def _row(message: Message, position: int, now: int, notes: list[str]) -> dict[st
         )
     where = f"message {position}"
     content = "" if message.content is None else _text(message.content, f"{where} content", notes)
-    stamp = None if message.timestamp is None else to_microseconds(message.timestamp)
-    head = None
-    if message.role == "tool" and len(content) > TOOL_INDEX_CHARS:
-        head = len(content[:TOOL_INDEX_CHARS].encode())
+    stamp = message.timestamp
+    moment = None if stamp is None else to_microseconds(stamp, f"{where} timestamp")
+    timestamp = now + position if moment is None else moment
+    if moment is None and message.provenance == SNAPSHOT:
+        timestamp = NO_TIME
     row: dict[str, Any] = {
         "role": message.role,
-        "timestamp": now + position if stamp is None else stamp,
-        "index_bytes": head,
+        "timestamp": timestamp,
+        "index_bytes": _indexed_bytes(message.role, content),
         "provenance": _text(message.provenance, f"{where} provenance", notes),
         "tool_call_id": _optional(message.tool_call_id, f"{where} tool_call_id", notes),
         "tool_name": _optional(message.tool_name, f"{where} tool_name", notes),
@@ -158,8 +173,16 @@ def _row(message: Message, position: int, now: int, notes: list[str]) -> dict[st
     uid = _optional(message.uid, f"{where} uid", notes)
     if uid == "":
         raise InvalidArgument(f"{where}: uid is empty", hint="Leave it out, or pass your own id.")
-    row["uid"] = _derived_uid(position, row, stamp) if uid is None else uid
+    row["uid"] = _derived_uid(position, row, moment) if uid is None else uid
+    row["anonymous"] = uid is None and moment is None
     return row
+
+
+def _indexed_bytes(role: str, content: str) -> int | None:
+    """Bytes of the content that the word indexes see; None for all of it."""
+    if role != "tool" or len(content) <= TOOL_INDEX_CHARS:
+        return None
+    return len(content[:TOOL_INDEX_CHARS].encode())
 
 
 # --- sessions and lineage --------------------------------------------------------------
@@ -201,9 +224,12 @@ def is_tombstoned(connection: Connection, key: str) -> bool:
 
 
 def upsert_session(
-    connection: Connection, session: Session, now: int, notes: list[str]
+    connection: Connection, session: Session, first: int, notes: list[str]
 ) -> tuple[int, str]:
     """Create the session, or take over what its host says of it now.
+
+    Args:
+        first: time of its first message, when it started unless the host knows better.
 
     Returns:
         The store's id of the session, and its source.
@@ -224,8 +250,8 @@ def upsert_session(
                 title_key,
                 session.model,
                 session.parent,
-                now if started is None else started,
-                now if started is None else started,
+                first if started is None else started,
+                first,
             ),
         )
         row_id, source = connection.last_insert_rowid(), session.source
@@ -237,12 +263,13 @@ def upsert_session(
     row_id, source, parent_key = int(known[0]), str(known[1]), known[2]
     if session.source not in (source, "chat"):
         source = session.source
-    connection.execute(
-        "UPDATE sessions SET source = ?, title = coalesce(?, title),"
-        " title_key = coalesce(?, title_key), model = coalesce(?, model),"
-        " started_at = coalesce(?, started_at) WHERE id = ?",
-        (source, session.title, title_key, session.model, started, row_id),
-    )
+    if (session.title, session.model, started) != (None, None, None) or source != known[1]:
+        connection.execute(
+            "UPDATE sessions SET source = ?, title = coalesce(?, title),"
+            " title_key = coalesce(?, title_key), model = coalesce(?, model),"
+            " started_at = coalesce(?, started_at) WHERE id = ?",
+            (source, session.title, title_key, session.model, started, row_id),
+        )
     if session.parent is not None and session.parent != parent_key:
         link_parent(connection, row_id, session.parent, notes)
     return row_id, source
@@ -297,45 +324,63 @@ def _adopt_children(connection: Connection, row_id: int, key: str, notes: list[s
 # --- messages --------------------------------------------------------------------------
 
 
-def append(
-    connection: Connection, session: Session | str, messages: Iterable[Message]
-) -> AppendResult:
-    """Store messages that are not there yet, all or none.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An append whose values have been checked: all that is left is to store them."""
+
+    session: Session
+    rows: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+    now: int
+
+
+def prepare(session: Session | str, messages: Iterable[Message]) -> Prepared:
+    """Check what is to be appended, before any lock is taken.
 
     Raises:
-        InvalidArgument: a value is of the wrong kind; nothing was stored.
+        InvalidArgument: a value is of the wrong kind.
     """
     notes: list[str] = []
     now = time.time_ns() // 1_000
     checked = _checked_session(session, notes)
-    rows = [_row(message, place, now, notes) for place, message in enumerate(messages)]
-    if is_tombstoned(connection, checked.id):
+    rows = tuple(_row(message, place, now, notes) for place, message in enumerate(messages))
+    return Prepared(checked, rows, tuple(notes), now)
+
+
+def append(connection: Connection, prepared: Prepared) -> AppendResult:
+    """Store messages that are not there yet, all or none."""
+    notes = list(prepared.notes)
+    rows = prepared.rows
+    if is_tombstoned(connection, prepared.session.id):
+        notes.append("session: it was deleted and takes no messages; use a new session id")
         return AppendResult(0, 0, len(rows), (None,) * len(rows), tuple(notes))
-    if checked.started_at is None and rows and session_row(connection, checked.id) is None:
-        first = min(row["timestamp"] for row in rows)
-        row_id, source = upsert_session(connection, checked, first, notes)
-    else:
-        row_id, source = upsert_session(connection, checked, now, notes)
+    times = [row["timestamp"] for row in rows if row["timestamp"] != NO_TIME]
+    first = min(times, default=prepared.now)
+    row_id, source = upsert_session(connection, prepared.session, first, notes)
     searchable = source not in _NO_SUBSTRINGS
     ids: list[int | None] = []
-    latest = inserted = 0
-    for row in rows:
+    inserted = 0
+    for position, row in enumerate(rows):
         row["session_id"] = row_id
         row["substring"] = int(searchable and row["role"] != "tool")
         new = connection.one(_INSERT, row)
-        if new is None:
+        if new is not None:
+            inserted += 1
+        else:
             new = connection.one(
                 "SELECT id FROM messages WHERE session_id = ? AND uid = ?", (row_id, row["uid"])
             )
-        else:
-            inserted += 1
-            latest = max(latest, row["timestamp"])
+            if row["anonymous"]:
+                notes.append(
+                    f"message {position}: the same text at the same place was there already and"
+                    " counts as a repeat; give uids or timestamps to store it again"
+                )
         ids.append(int(new))
     if inserted:
         connection.execute(
             "UPDATE sessions SET message_count = message_count + ?,"
             " last_active_at = max(last_active_at, ?) WHERE id = ?",
-            (inserted, latest, row_id),
+            (inserted, max(times, default=0), row_id),
         )
     return AppendResult(inserted, len(rows) - inserted, 0, tuple(ids), tuple(notes))
 
@@ -368,9 +413,7 @@ def amend(
     row_id, role, text, head = found
     if content is not None:
         text = _text(content, "content", notes)
-        head = None
-        if role == "tool" and len(text) > TOOL_INDEX_CHARS:
-            head = len(text[:TOOL_INDEX_CHARS].encode())
+        head = _indexed_bytes(role, text)
     connection.execute(
         "UPDATE messages SET content = ?, index_bytes = ?, tool_calls = coalesce(?, tool_calls),"
         " tool_status = coalesce(?, tool_status) WHERE id = ?",
