@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""The command group, and what becomes of errors: words, an exit status, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from mnemogram.cli.common import FAILURE, NOTHING, OK, USAGE
+from mnemogram.cli.render import clean, json_text
+from mnemogram.errors import InvalidArgument, MnemogramError, NotFound
+from mnemogram.importers import ImportFailed
+
+__all__ = ["cli", "run"]
+
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+
+#: Each verb and the ``module:function`` that runs it; a module is imported when its verb
+#: is used, so that ``mnemogram --help`` stays quick.
+VERBS: Final[Mapping[str, str]] = {
+    "demo": "demo:demo",
+    "import": "importing:import_",
+    "append": "importing:append",
+    "search": "searching:search",
+    "read": "searching:read",
+    "scroll": "searching:scroll",
+    "browse": "searching:browse",
+    "status": "status:status",
+    "tokenizer": "tokenizer:tokenizer",
+}
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        where = VERBS.get(cmd_name)
+        if where is None:
+            return None
+        module, _, name = where.partition(":")
+        command = getattr(import_module(f"mnemogram.cli.{module}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=_Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 done, 1 failure, 2 wrong usage, 3 nothing found.",
+)
+@click.version_option(package_name="mnemogram", prog_name="mnemogram")
+def cli() -> None:
+    """Memory that AI agents can trust: conversations, found again in any language."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit status."""
+    try:
+        code = _invoke(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left; the interpreter must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    try:
+        result = cli.main(arguments, prog_name="mnemogram", standalone_mode=False)
+        return result if isinstance(result, int) else OK
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        error.show(file=sys.stderr)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        print("mnemogram: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except MnemogramError as error:
+        return _failed(error, arguments)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"mnemogram: {clean(str(error))}", file=sys.stderr)
+        return FAILURE
+
+
+def _failed(error: MnemogramError, arguments: list[str]) -> int:
+    if "--json" in _options(arguments):
+        answer: dict[str, Any] = error.to_dict()
+        click.echo(json_text(json.dumps(answer, ensure_ascii=False)))
+    else:
+        print(f"mnemogram: {clean(str(error))}", file=sys.stderr)
+        if error.hint:
+            print(f"  {clean(error.hint)}", file=sys.stderr)
+    if isinstance(error, NotFound):
+        return NOTHING
+    if isinstance(error, InvalidArgument) and not isinstance(error, ImportFailed):
+        return USAGE
+    return FAILURE
+
+
+def _options(arguments: list[str]) -> list[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""What all verbs share: the options, the store they open, and where output goes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+from rich.console import Console
+
+import mnemogram
+from mnemogram import database
+from mnemogram.cli.render import json_text
+from mnemogram.errors import InvalidArgument, NotFound
+from mnemogram.history.store import History
+from mnemogram.tools.times import moment
+
+__all__ = [
+    "FAILURE",
+    "NOTHING",
+    "OK",
+    "USAGE",
+    "Env",
+    "UserNotFound",
+    "default_root",
+    "output_options",
+    "store_options",
+    "time_option",
+]
+
+OK: Final = 0
+FAILURE: Final = 1
+USAGE: Final = 2
+NOTHING: Final = 3
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class UserNotFound(NotFound):
+    """Nothing was ever stored for the user."""
+
+    default_hint = "Check --user and --root, or import or append something first."
+
+
+def default_root() -> Path:
+    """Return the directory of all users: the platform's place for a program's data."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "mnemogram"
+
+
+class Env:
+    """The options that all verbs have, and the two consoles.
+
+    Attributes:
+        root: directory of all users.
+        json: whether the answer is JSON.
+        out: standard output, for data.
+        err: standard error, for words.
+    """
+
+    def __init__(self, root: Path | None, user: str | None, json: bool) -> None:
+        self.root = default_root() if root is None else root
+        self.json = json
+        self.out = Console(highlight=False, emoji=False, markup=False)
+        self.err = Console(stderr=True, highlight=False, emoji=False, markup=False)
+        self._user = user
+
+    @property
+    def user(self) -> str:
+        """The user's id.
+
+        Raises:
+            UsageError: it was not given.
+        """
+        if self._user is None:
+            raise click.UsageError(
+                "Missing option '--user' (or the variable MNEMOGRAM_USER): whose memory is it?"
+            )
+        return self._user
+
+    @contextmanager
+    def home(self) -> Iterator[mnemogram.Mnemogram]:
+        """Give the host's object for the root, and close it."""
+        secret = os.environ.get("MNEMOGRAM_KEY_SECRET") or None
+        with mnemogram.open(self.root, key_secret=secret) as home:
+            yield home
+
+    @contextmanager
+    def history(self, *, create: bool = False) -> Iterator[History]:
+        """Give the user's history, and close it.
+
+        Args:
+            create: make it where there is none; a verb that only reads leaves no
+                directory behind for a mistyped name.
+
+        Raises:
+            UserNotFound: there is none and it is not to be made.
+        """
+        secret = os.environ.get("MNEMOGRAM_KEY_SECRET") or None
+        key = database.user_key(self.user, key_secret=secret)
+        with self.home() as home:
+            if not create and not (home.root / "users" / key / "state.db").exists():
+                raise UserNotFound(f"no history of user {self.user!r} in {home.root}")
+            yield home.history(self.user)
+
+    def emit(self, value: Mapping[str, Any]) -> None:
+        """Write a JSON answer."""
+        indent = 2 if self.out.is_terminal else None
+        click.echo(json_text(json.dumps(value, ensure_ascii=False, indent=indent)))
+
+    def say(self, words: str, style: str | None = None) -> None:
+        """Write a line for people to standard error."""
+        self.err.print(words, style=style, soft_wrap=True)
+
+
+def time_option(name: str, meaning: str) -> Callable[[_F], _F]:
+    """Return an option that takes a time."""
+    words = f"{meaning}: ISO 8601, or 3h, 2d, 1w ago."
+    return click.option(name, callback=_as_time, metavar="TIME", help=words)
+
+
+def _as_time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """Read an option as an ISO 8601 time, or how long ago: ``3h``, ``2d``, ``1w``."""
+    if value is None:
+        return None
+    try:
+        return moment(value)
+    except InvalidArgument as error:
+        raise click.BadParameter(f"{error}. {error.hint}", ctx, param) from error
+
+
+def _root(function: _F) -> _F:
+    return click.option(
+        "--root",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="MNEMOGRAM_ROOT",
+        help="Directory of all users' memory (or $MNEMOGRAM_ROOT).",
+    )(function)
+
+
+def _user(function: _F) -> _F:
+    return click.option(
+        "--user", envvar="MNEMOGRAM_USER", help="Whose memory it is (or $MNEMOGRAM_USER)."
+    )(function)
+
+
+def _json(function: _F) -> _F:
+    return click.option("--json", is_flag=True, help="Answer in JSON.")(function)
+
+
+def store_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb ``--root``, ``--user`` and ``--json`` as an :class:`Env`, its first argument."""
+
+    @functools.wraps(function)
+    def wrapped(*, root: Path | None, user: str | None, json: bool, **rest: Any) -> Any:
+        return function(Env(root, user, json), **rest)
+
+    return _root(_user(_json(wrapped)))
+
+
+def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb that opens no store ``--json``, as an :class:`Env`, its first argument."""
+
+    @functools.wraps(function)
+    def wrapped(*, json: bool, **rest: Any) -> Any:
+        return function(Env(None, None, json), **rest)
+
+    return _json(wrapped)

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: MIT
+"""Verbs that bring messages in: import and append."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_option
+from mnemogram.cli.render import clean
+from mnemogram.errors import InvalidArgument
+from mnemogram.history.models import Message, Role, Session
+from mnemogram.history.store import History
+from mnemogram.importers import FORMATS, Batch, ImportFailed, Report, read
+
+__all__ = ["append", "import_"]
+
+#: Messages stored in one transaction.
+_TRANSACTION: Final = 2_000
+_SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
+
+
+@dataclass(slots=True)
+class _Result:
+    """What became of one file."""
+
+    report: Report
+    sessions: set[str] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    error: ImportFailed | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "file": self.report.file,
+            "format": self.report.format,
+            "conversations": len(self.sessions),
+            **{name: self.counts[name] for name in ("inserted", "repeated", "refused")},
+            "skipped": dict(self.report.skipped),
+            "notes": dict(self.notes),
+            "problem_count": self.report.problem_count,
+            "problems": [
+                {"where": each.where, "reason": each.reason} for each in self.report.problems
+            ],
+            "error": None if self.error is None else self.error.to_dict(),
+        }
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["auto", *FORMATS]),
+    default="auto",
+    show_default=True,
+)
+@click.option("--source", help="Source of the sessions, in place of what the file says.")
+@click.option("--session", help="Id of the session, for files with a single conversation.")
+@click.option("--dry-run", is_flag=True, help="Read the files and store nothing.")
+@store_options
+def import_(
+    env: Env,
+    files: tuple[str, ...],
+    format_: str,
+    source: str | None,
+    session: str | None,
+    dry_run: bool,
+) -> int:
+    """Import conversations of other programs from FILE...
+
+    A FILE is JSON or JSON lines, plain or gzip; a directory stands for the files in it, and
+    - for standard input. Importing a file twice adds nothing.
+    """
+    start = time.perf_counter()
+    paths = [each for name in files for each in _expand(name)]
+    results: list[_Result] = []
+    if dry_run:
+        for path in paths:
+            results.append(_file(env, None, path, format_, source, session))
+    else:
+        with env.history(create=True) as history:
+            for path in paths:
+                results.append(_file(env, history, path, format_, source, session))
+    elapsed = time.perf_counter() - start
+    failed = any(each.error or each.report.problem_count for each in results)
+    if env.json:
+        totals: Counter[str] = sum((each.counts for each in results), Counter())
+        env.emit(
+            {
+                "success": not failed,
+                "dry_run": dry_run,
+                "conversations": len(set().union(*(each.sessions for each in results))),
+                **{name: totals[name] for name in ("inserted", "repeated", "refused")},
+                "seconds": round(elapsed, 3),
+                "files": [each.to_dict() for each in results],
+            }
+        )
+    else:
+        for each in results:
+            _show(env, each, dry_run)
+        _show_total(env, results, dry_run, elapsed)
+    if failed:
+        return FAILURE
+    return OK if any(each.sessions for each in results) else NOTHING
+
+
+def _expand(name: str) -> Iterator[str]:
+    path = Path(name)
+    if name == "-" or not path.is_dir():
+        yield name
+        return
+    inside = sorted(each for each in path.rglob("*") if each.name.endswith(_SUFFIXES))
+    yield from (str(each) for each in inside if each.is_file())
+
+
+def _file(
+    env: Env,
+    history: History | None,
+    path: str,
+    format_: str,
+    source: str | None,
+    session: str | None,
+) -> _Result:
+    result = _Result(Report())
+    with _progress(env, path) as progress:
+        batches = read(path, format=format_, report=result.report, progress=progress)
+        waiting: list[Batch] = []
+        try:
+            for batch in batches:
+                waiting.append(_renamed(batch, source, session, result))
+                if sum(len(each.messages) for each in waiting) >= _TRANSACTION:
+                    _store(history, waiting, result)
+                    waiting = []
+        except ImportFailed as error:
+            result.error = error
+        _store(history, waiting, result)
+    return result
+
+
+def _renamed(batch: Batch, source: str | None, session: str | None, result: _Result) -> Batch:
+    changed = batch.session
+    if source is not None:
+        changed = replace(changed, source=source)
+    if session is not None:
+        result.counts["named"] += changed.id not in result.sessions
+        result.sessions.add(changed.id)
+        if result.counts["named"] > 1:
+            raise ImportFailed(
+                result.report.file,
+                None,
+                "more than one conversation, and --session names a single one",
+                hint="Leave --session out; each conversation gets an id of its own.",
+            )
+        changed = replace(changed, id=session)
+    return batch._replace(session=changed)
+
+
+def _store(history: History | None, batches: list[Batch], result: _Result) -> None:
+    result.sessions.update(batch.session.id for batch in batches)
+    if history is None:
+        result.counts["read"] += sum(len(batch.messages) for batch in batches)
+        return
+    try:
+        added = history.append_many([(batch.session, batch.messages) for batch in batches])
+    except InvalidArgument as error:
+        if len(batches) == 1:
+            result.report.problem(f"session {batches[0].session.id}", str(error))
+            return
+        # One of them cannot be stored; the others can.
+        for batch in batches:
+            _store(history, [batch], result)
+        return
+    for batch, one in zip(batches, added, strict=True):
+        result.counts["inserted"] += one.inserted
+        result.counts["repeated"] += one.repeated
+        result.counts["refused"] += one.refused
+        result.notes.update(note.rpartition(": ")[2] for note in one.notes)
+        if not one.refused:
+            _restore(history, batch)
+
+
+def _restore(history: History, batch: Batch) -> None:
+    """Bring back what only our own export has: states, and why a session ended."""
+    compacted = [uid for uid, state in batch.states.items() if state == "compacted"]
+    rewound = [uid for uid, state in batch.states.items() if state == "rewound"]
+    if compacted:
+        history.mark_compacted(batch.session.id, compacted)
+    if rewound:
+        history.rewind(batch.session.id, rewound)
+    if batch.end_reason:
+        history.end_session(batch.session.id, batch.end_reason)
+
+
+@contextmanager
+def _progress(env: Env, path: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    if not env.err.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=env.err, transient=True) as bar:
+        task = bar.add_task(clean(Path(path).name), total=None)
+        yield lambda done, size: bar.update(task, completed=done, total=size)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _show(env: Env, result: _Result, dry_run: bool) -> None:
+    report = result.report
+    counts = result.counts
+    words = [_count(len(result.sessions), "conversation")]
+    if dry_run:
+        words.append(_count(counts["read"], "message"))
+    else:
+        words.append(f"{counts['inserted']:,} new")
+        words += [f"{counts[name]:,} {said}" for name, said in _SAID if counts[name]]
+    env.say(f"{clean(report.file)} ({report.format or 'nothing in it'}): {', '.join(words)}")
+    for what, count in report.skipped.items():
+        env.say(f"  left out: {count:,} {clean(what)}", "dim")
+    for note, count in result.notes.items():
+        env.say(f"  note: {clean(note)} ({_count(count, 'time')})", "dim")
+    for problem in report.problems:
+        env.say(f"  not imported: {clean(problem.where)}: {clean(problem.reason)}", "yellow")
+    more = report.problem_count - len(report.problems)
+    if more > 0:
+        env.say(f"  not imported: {_count(more, 'more record')}", "yellow")
+    if result.error is not None:
+        env.say(f"mnemogram: {clean(str(result.error))}", "bold red")
+        env.say(f"  {clean(result.error.hint)}")
+
+
+_SAID: Final = (("repeated", "known before"), ("refused", "refused: their session was deleted"))
+
+
+def _show_total(env: Env, results: list[_Result], dry_run: bool, elapsed: float) -> None:
+    counts: Counter[str] = sum((each.counts for each in results), Counter())
+    number = counts["read" if dry_run else "inserted"]
+    rate = f", {number / elapsed:,.0f} a second" if number > 999 else ""
+    what = "would be read" if dry_run else "stored"
+    env.say(f"{_count(number, 'message')} {what} in {elapsed:.1f} s{rate}", "bold")
+
+
+@click.command()
+@click.argument("text", default="-")
+@click.option("--session", required=True, help="Id of the conversation.")
+@click.option("--role", type=click.Choice(get_args(Role)), default="user", show_default=True)
+@click.option("--uid", help="Id of the message; the same one is stored once.")
+@time_option("--timestamp", "When it was said, now by default")
+@click.option("--tool-name", help="The tool that answers, with --role tool.")
+@click.option("--tool-call-id", help="The call it answers, with --role tool.")
+@click.option("--title", help="Title of the conversation.")
+@click.option("--source", default="chat", show_default=True, help="Where it happens.")
+@click.option("--model", help="The model that answers.")
+@click.option("--parent", help="Id of the session that this one continues.")
+@store_options
+def append(
+    env: Env,
+    text: str,
+    session: str,
+    role: Role,
+    uid: str | None,
+    timestamp: datetime | None,
+    tool_name: str | None,
+    tool_call_id: str | None,
+    title: str | None,
+    source: str,
+    model: str | None,
+    parent: str | None,
+) -> int:
+    """Store TEXT as the next message of a conversation; - reads standard input."""
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+        text = text.removesuffix("\n").removesuffix("\r")
+    if uid is None and timestamp is None:
+        # The time tells this message from an equal one that was appended before.
+        timestamp = datetime.now(timezone.utc)
+    message = Message(
+        role,
+        text,
+        uid=uid,
+        timestamp=timestamp,
+        tool_name=tool_name,
+        tool_call_id=tool_call_id,
+    )
+    about = Session(session, source=source, title=title, model=model, parent=parent)
+    with env.history(create=True) as history:
+        result = history.append(about, [message])
+    if env.json:
+        env.emit({"success": not result.refused, **result.to_dict()})
+    else:
+        for note in result.notes:
+            env.say(f"note: {clean(note)}", "dim")
+        if result.refused:
+            env.say("refused: the session was deleted", "bold red")
+        elif result.repeated:
+            env.say(f"message {result.ids[0]} was there before; nothing was changed", "dim")
+        else:
+            env.say(f"message {result.ids[0]} stored", "dim")
+    return FAILURE if result.refused else OK

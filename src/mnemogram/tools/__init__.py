@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""Tools for models: one declaration each, and the handler that answers.
+
+The host binds the user when it makes a tool; nothing that a model sends can change it.
+"""
+
+from __future__ import annotations
+
+from mnemogram.tools.declaration import Declaration, SchemaKind, Tool
+from mnemogram.tools.session_search import session_search_tool
+
+__all__ = ["Declaration", "SchemaKind", "Tool", "session_search_tool"]

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT
+"""The ``session_search`` tool: past conversations, found, read and scrolled by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from mnemogram.errors import InvalidArgument
+from mnemogram.history.models import ROLES
+from mnemogram.history.store import History
+from mnemogram.tools.declaration import (
+    Choice,
+    Declaration,
+    Integer,
+    String,
+    Strings,
+    Time,
+    Tool,
+)
+
+__all__ = ["DECLARATION", "session_search_tool"]
+
+CurrentSession: TypeAlias = str | Callable[[], str | None] | None
+
+_TIME: Final = "ISO 8601 (2026-03-01, 2026-03-01T09:00:00+08:00) or how long ago: 3h, 2d, 1w."
+
+DECLARATION: Final = Declaration(
+    name="session_search",
+    description=(
+        "Search this user's past conversations and read them. Answers are the original messages,"
+        " never summaries. Use it whenever the user refers to something said before, or when an"
+        " answer may lie in an earlier conversation; do not guess.\n"
+        "The arguments choose what happens:\n"
+        "- query: find conversations. The first result comes with the messages around the match.\n"
+        "- session_id and around_message_id: scroll to the messages around that one.\n"
+        "- session_id alone: read the beginning and the end of that conversation.\n"
+        "- nothing: list the conversations that were active last.\n"
+        "A cut message has content_truncated; `complete: false` means that not everything could"
+        " be looked at, so absence is not proven."
+    ),
+    parameters=(
+        String(
+            name="query",
+            description=(
+                "What to look for, in the user's own words and language: a few words that must"
+                ' have been said. "phrases", AND, OR, NOT, parentheses and a trailing * work;'
+                " any other text is taken as it stands."
+            ),
+            aliases=("q", "search", "keywords", "text"),
+            literal=True,
+        ),
+        String(
+            name="session_id",
+            description="Id of a conversation, from an earlier answer.",
+            aliases=("session", "conversation_id"),
+        ),
+        Integer(
+            name="around_message_id",
+            description="Id of a message of that session: match_message_id or a message's id.",
+            minimum=1,
+            maximum=2**63 - 1,
+            aliases=("around", "message_id", "match_message_id", "anchor", "anchor_id"),
+        ),
+        Integer(
+            name="window",
+            description="Messages on each side of a match or of around_message_id.",
+            minimum=1,
+            maximum=20,
+            default=5,
+        ),
+        Integer(
+            name="limit",
+            description="Most conversations in the answer.",
+            minimum=1,
+            maximum=10,
+            default=3,
+            aliases=("max_results", "top_k", "count"),
+        ),
+        Choice(
+            name="sort",
+            description="Order of the results: best first, or by time.",
+            choices=("relevance", "newest", "oldest"),
+            synonyms={
+                "recent": "newest",
+                "latest": "newest",
+                "recency": "newest",
+                "desc": "newest",
+                "asc": "oldest",
+                "earliest": "oldest",
+                "rank": "relevance",
+                "best": "relevance",
+                "score": "relevance",
+            },
+            default="relevance",
+            aliases=("order", "sort_by", "order_by"),
+        ),
+        Choice(
+            name="detail",
+            description="adaptive: surroundings of the first result; full: of all results.",
+            choices=("adaptive", "full"),
+            default="adaptive",
+        ),
+        Strings(
+            name="role_filter",
+            description="Whose messages to search; user and assistant unless you say otherwise."
+            " Add tool to search the results of tools as well.",
+            choices=ROLES,
+            synonyms={
+                "all": ROLES,
+                "any": ROLES,
+                "human": ("user",),
+                "ai": ("assistant",),
+                "model": ("assistant",),
+                "tools": ("tool",),
+                "function": ("tool",),
+                "users": ("user",),
+                "assistants": ("assistant",),
+            },
+            aliases=("roles", "role"),
+        ),
+        Time(
+            name="after",
+            description=f"Only messages at or after this time. {_TIME}",
+            aliases=("since", "start", "from"),
+        ),
+        Time(
+            name="before",
+            description=f"Only messages before this time. {_TIME}",
+            aliases=("until", "end", "to"),
+        ),
+        Strings(
+            name="exclude_session_ids",
+            description="Conversations to leave out, such as those you have read.",
+            maximum=20,
+            aliases=("exclude_sessions", "exclude"),
+        ),
+        String(
+            name="cursor",
+            description="The cursor of an earlier answer to the same query, to go on after it.",
+        ),
+    ),
+)
+
+
+def session_search_tool(history: History, *, current_session: CurrentSession = None) -> Tool:
+    """Make the tool for one user.
+
+    Args:
+        history: the user's history; the model cannot name another.
+        current_session: id of the running session, or a function that returns it at each
+            call; what is still in its context is left out of search results.
+
+    Returns:
+        The tool: ``tool.schema("openai")`` for the model, ``tool(arguments)`` to answer it.
+    """
+
+    def answer(given: dict[str, Any]) -> dict[str, Any]:
+        current = current_session() if callable(current_session) else current_session
+        return _answer(history, given, current)
+
+    return Tool(DECLARATION, answer)
+
+
+def _answer(history: History, given: dict[str, Any], current: str | None) -> dict[str, Any]:
+    session, anchor, query = (
+        given.get(name) for name in ("session_id", "around_message_id", "query")
+    )
+    if anchor is not None:
+        if session is None:
+            raise InvalidArgument(
+                "around_message_id needs the session_id of its conversation",
+                hint="Pass both as an earlier answer gave them.",
+            )
+        return history.scroll(session, anchor, **_taken(given, "window")).to_dict()
+    if query is not None:
+        return _discover(history, query, given, current)
+    if session is not None:
+        return history.read(session).to_dict()
+    if "cursor" in given:
+        raise InvalidArgument(
+            "cursor needs the query that it came with",
+            hint="Repeat the query and its other arguments together with the cursor.",
+        )
+    if given.keys() - {"limit"} and given.keys() & {"after", "before", "role_filter"}:
+        raise InvalidArgument(
+            "nothing to search for: query is missing",
+            hint="Give a query, or no argument but limit to list recent conversations.",
+        )
+    return history.browse(**_taken(given, "limit")).to_dict()
+
+
+def _taken(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}
+
+
+def _discover(
+    history: History, query: str, given: dict[str, Any], current: str | None
+) -> dict[str, Any]:
+    after, before = given.get("after"), given.get("before")
+    if after is not None and before is not None and after >= before:
+        raise InvalidArgument(
+            "after is not earlier than before",
+            hint="after is the earliest time, before the latest; exchange them.",
+        )
+    options = _taken(given, "window", "limit", "sort", "detail", "after", "before", "cursor")
+    if "role_filter" in given:
+        options["roles"] = given["role_filter"]
+    if "exclude_session_ids" in given:
+        options["exclude_sessions"] = given["exclude_session_ids"]
+    answer = history.search(query, current_session=current, **options).to_dict()
+    if "session_id" in given:
+        said = answer["hint"]
+        note = "All conversations were searched: session_id goes with around_message_id, or alone."
+        answer["hint"] = f"{note} {said}" if said else note
+    return answer
