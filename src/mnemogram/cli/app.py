@@ -75,7 +75,8 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     try:
-        result = cli.main(arguments, prog_name="mnemogram", standalone_mode=False)
+        with cli.make_context("mnemogram", list(arguments)) as context:
+            result = cli.invoke(context)
         return result if isinstance(result, int) else OK
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
