@@ -189,25 +189,28 @@ int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int prefix) {
 }
 
 typedef struct {
-  int n;   /* bytes of the first token, 0 without one */
-  int end; /* where it ends in the source */
+  const char *wanted; /* what the first token should begin with, or NULL */
+  int nwanted;
+  int begins; /* whether it does */
+  int n;      /* its bytes, 0 without one */
 } measured;
 
 static int measure_token(void *context, int flags, const char *token, int ntoken, int start,
                          int end) {
   measured *m = context;
   (void)flags;
-  (void)token;
   (void)start;
+  (void)end;
   m->n = ntoken;
-  m->end = end;
+  m->begins =
+      m->wanted && ntoken >= m->nwanted && memcmp(token, m->wanted, (size_t)m->nwanted) == 0;
   return TC_ERROR; /* one is enough */
 }
 
-static measured measure(const scan *s, const char *text, int n) {
-  measured m = {0, 0};
+static int measure(const scan *s, const char *text, int n) {
+  measured m = {NULL, 0, 0, 0};
   (void)tc_tokenize(s->set->config, TC_QUERY, text, n, &m, measure_token);
-  return m;
+  return m.n;
 }
 
 /* Bytes of the code point, or of the broken piece of one, at text[0..n). */
@@ -232,12 +235,12 @@ static int advance(const scan *s, cursor *at, int start, int end, int folded, in
     at->folded = 0;
   }
   memcpy(pair, text, (size_t)head);
-  base = measure(s, pair, head).n;
+  base = measure(s, pair, head);
   while (start + at->raw < end) {
     int width = code_width(text + at->raw, end - start - at->raw), n = base;
     if (at->raw > 0) {
       memcpy(pair + head, text + at->raw, (size_t)width);
-      n = measure(s, pair, head + width).n - base;
+      n = measure(s, pair, head + width) - base;
     }
     if (n > 0 && (at->folded >= folded || (at->folded + n > folded && !whole))) break;
     at->raw += width;
@@ -246,23 +249,26 @@ static int advance(const scan *s, cursor *at, int start, int end, int folded, in
   return start + at->raw;
 }
 
-/* The end in the source of the first `folded` bytes of a token that is no word:
-** two characters or clusters at most, so trying its beginnings is cheap. */
-static int beginning_end(const scan *s, int start, int end, int folded) {
+/* The end in the source of the first n bytes of a token that is no word: two
+** characters or clusters at most, so trying its beginnings is cheap. */
+static int beginning_end(const scan *s, const char *token, int n, int start, int end) {
+  measured m = {token, n, 0, 0};
   int at = start;
   while (at < end) {
     at += code_width(s->text + at, end - at);
-    if (measure(s, s->text + start, at - start).n >= folded) return at;
+    (void)tc_tokenize(s->set->config, TC_QUERY, s->text + start, at - start, &m, measure_token);
+    if (m.begins) return at;
   }
   return end;
 }
 
 /* Narrows a token's span to the bytes [from, to) of its folded text. */
-static void narrow(scan *s, int flags, int ntoken, int from, int to, int *start, int *end) {
+static void narrow(scan *s, int flags, const char *token, int ntoken, int from, int to, int *start,
+                   int *end) {
   int first = *start, last = *end;
   if (from == 0 && to == ntoken) return;
   if (!(flags & TC_WORD)) {
-    *end = beginning_end(s, first, last, to);
+    *end = beginning_end(s, token, to, first, last);
     return;
   }
   if (from > 0) *start = advance(s, &s->from, first, last, from, 0);
@@ -296,10 +302,10 @@ static int fits(const tm_set *set, const phrase *p, int next, int flags, const c
 }
 
 /* Takes a token as the one at place `next` of a phrase, of its bytes [from, to). */
-static int take(scan *s, int index, int next, int position, int begun, int flags, int ntoken,
-                int from, int to, int start, int end) {
+static int take(scan *s, int index, int next, int position, int begun, int flags,
+                const char *token, int ntoken, int from, int to, int start, int end) {
   const phrase *p = &s->set->phrases[index];
-  if (s->spans) narrow(s, flags, ntoken, from, to, &start, &end);
+  if (s->spans) narrow(s, flags, token, ntoken, from, to, &start, &end);
   if (next == 0) begun = start;
   if (next == p->ntoken - 1) return s->hit(s->context, index, position, begun, end);
   return wait_for(s, index, next + 1, position, begun);
@@ -326,16 +332,17 @@ static int take_inside(scan *s, int index, int flags, const char *token, int nto
   if (!(flags & TC_WORD) || ntoken < it->ntext) {
     if (p->ntoken == 1 && p->prefix ? ntoken < it->ntext : ntoken != it->ntext) return TC_OK;
     if (memcmp(token, wanted, (size_t)it->ntext)) return TC_OK;
-    return take(s, index, 0, s->position, 0, flags, ntoken, 0, it->ntext, start, end);
+    return take(s, index, 0, s->position, 0, flags, token, ntoken, 0, it->ntext, start, end);
   }
   if (p->ntoken > 1) {
     int from = ntoken - it->ntext;
     if (memcmp(token + from, wanted, (size_t)it->ntext)) return TC_OK;
-    return take(s, index, 0, s->position, 0, flags, ntoken, from, ntoken, start, end);
+    return take(s, index, 0, s->position, 0, flags, token, ntoken, from, ntoken, start, end);
   }
   while (rc == TC_OK && (at = find(at, (int)(token + ntoken - at), wanted, it->ntext)) != NULL) {
     int from = (int)(at - token);
-    rc = take(s, index, 0, s->position, 0, flags, ntoken, from, from + it->ntext, start, end);
+    rc = take(s, index, 0, s->position, 0, flags, token, ntoken, from, from + it->ntext, start,
+              end);
     if (!s->spans) break;
     at += it->ntext;
   }
@@ -357,21 +364,21 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
   for (int i = 0; rc == TC_OK && i < s->now.n; i++) {
     partial waiting = s->now.items[i];
     if (fits(set, &set->phrases[waiting.phrase], waiting.next, flags, token, ntoken, &to)) {
-      rc = take(s, waiting.phrase, waiting.next, waiting.position, waiting.start, flags, ntoken, 0,
-                to, start, end);
+      rc = take(s, waiting.phrase, waiting.next, waiting.position, waiting.start, flags, token,
+                ntoken, 0, to, start, end);
     }
   }
   if (set->slots) {
     index = set->slots[hash_of(token, ntoken) & set->mask];
     for (; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
       if (fits(set, &set->phrases[index], 0, flags, token, ntoken, &to))
-        rc = take(s, index, 0, s->position, 0, flags, ntoken, 0, to, start, end);
+        rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
     }
   }
   index = set->prefixes[(uint8_t)token[0]];
   for (; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
     if (fits(set, &set->phrases[index], 0, flags, token, ntoken, &to))
-      rc = take(s, index, 0, s->position, 0, flags, ntoken, 0, to, start, end);
+      rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
   }
   for (index = set->inside; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
     rc = take_inside(s, index, flags, token, ntoken, start, end);
