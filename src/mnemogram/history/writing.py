@@ -272,6 +272,7 @@ def upsert_session(
         )
     if session.parent is not None and session.parent != parent_key:
         link_parent(connection, row_id, session.parent, notes)
+        _link_left_out(connection)
     return row_id, source
 
 
@@ -319,6 +320,18 @@ def _adopt_children(connection: Connection, row_id: int, key: str, notes: list[s
         )
     ):
         link_parent(connection, child, key, notes)
+
+
+def _link_left_out(connection: Connection) -> None:
+    """Make the links that a circle forbade, where a move has opened the circle."""
+    for child, parent_key in list(
+        connection.execute(
+            "SELECT child.id, child.parent_key FROM sessions AS child"
+            " JOIN sessions AS parent ON parent.key = child.parent_key"
+            " WHERE child.parent_key IS NOT NULL AND child.parent_id IS NULL"
+        )
+    ):
+        link_parent(connection, int(child), str(parent_key), [])
 
 
 # --- messages --------------------------------------------------------------------------
