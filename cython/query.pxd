@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Contract of the query module: a query's tree, its printers and its matcher.
+cimport cython
 from libc.stdint cimport uint8_t
 
 from text_core cimport tc_config, tc_token_fn
@@ -34,12 +35,14 @@ cdef extern from "match.h" nogil:
     int tm_evaluate(const int *program, int n, const uint8_t *seen)
 
 
+@cython.final
 cdef class Tokenizer:
     cdef tc_config *config           # owned; immutable once made
     cdef readonly dict options       # the tokenizer's arguments, as text
     cdef list tokens(self, str text)  # of Token, cut in query mode
 
 
+@cython.final
 cdef class Token:
     cdef readonly str text           # folded
     cdef readonly int flags          # TC_* of text_core.h
@@ -51,6 +54,7 @@ cdef class Node:
     pass
 
 
+@cython.final
 cdef class Phrase(Node):
     cdef readonly str text           # the query's own characters, first to last token
     cdef readonly tuple tokens
@@ -62,19 +66,23 @@ cdef class Phrase(Node):
     cdef readonly Tokenizer tokenizer
 
 
+@cython.final
 cdef class And(Node):
     cdef readonly tuple children     # two or more
 
 
+@cython.final
 cdef class Or(Node):
     cdef readonly tuple children     # two or more
 
 
+@cython.final
 cdef class Not(Node):
     cdef readonly Node keep
     cdef readonly Node drop
 
 
+@cython.final
 cdef class Query:
     cdef readonly str text           # as parsed, after cutting
     cdef readonly Node root          # None: nothing to search for
@@ -87,6 +95,7 @@ cdef class Query:
     cdef readonly Tokenizer tokenizer
 
 
+@cython.final
 cdef class Matcher:
     cdef tm_set *set                 # owned; positive phrases first
     cdef int *program                # owned; the tree in postfix form

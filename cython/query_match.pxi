@@ -86,6 +86,7 @@ cdef bytes utf8_of(object text):
     return data
 
 
+@cython.final
 cdef class Matcher:
     """A compiled query: tests texts, finds occurrences and counts them.
 

@@ -7,10 +7,10 @@ MAX_PHRASE_TOKENS = 128
 MAX_TOKENS = 1024  # of all leaves
 MAX_DEPTH = 20  # of groups: FTS5's parser has a stack of 100 entries
 
-OPERATORS = frozenset({"AND", "OR", "NOT"})
+cdef frozenset OPERATORS = frozenset({"AND", "OR", "NOT"})
 # Sentence punctuation of scripts that need no space beside it: it divides words as a space does.
-DIVIDERS = frozenset("、。，；：！？「」『』《》〈〉【】〖〗〔〕（）“”…")
-APOSTROPHES = frozenset("'’ʼ＇")
+cdef frozenset DIVIDERS = frozenset("、。，；：！？「」『』《》〈〉【】〖〗〔〕（）“”…")
+cdef frozenset APOSTROPHES = frozenset("'’ʼ＇")
 
 
 cdef bint divides(Py_UCS4 character):
@@ -110,6 +110,7 @@ cdef void add_note(list notes, str note) except *:
         notes.append(note)
 
 
+@cython.final
 cdef class Parser:
     """One parse. An expression is a pair: what must match, and what must not."""
 
@@ -245,6 +246,7 @@ cdef str storable(str text):
     return text
 
 
+@cython.final
 cdef class Query:
     """What a string asks for.
 

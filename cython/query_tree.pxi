@@ -10,6 +10,7 @@ cdef int collect_token(void *context, int flags, const char *token, int ntoken, 
     return TC_OK
 
 
+@cython.final
 cdef class Tokenizer:
     """The tokenizer with given arguments, cutting text as the index does in query mode."""
 
@@ -86,6 +87,7 @@ def tokenizer_for(options=None):
     return found
 
 
+@cython.final
 cdef class Token:
     """A token of a phrase: its folded text, flags, and span in characters of the query."""
 
@@ -133,6 +135,7 @@ cdef class Node:
         return hash(self.key())
 
 
+@cython.final
 cdef class Phrase(Node):
     """Tokens that stand next to each other, the last one possibly a beginning."""
 
@@ -198,6 +201,7 @@ cdef tuple flattened(children, type kind):
     return tuple(unique)
 
 
+@cython.final
 cdef class And(Node):
     """All of its children."""
 
@@ -216,6 +220,7 @@ cdef class And(Node):
         return And, (self.children,)
 
 
+@cython.final
 cdef class Or(Node):
     """Any of its children."""
 
@@ -234,6 +239,7 @@ cdef class Or(Node):
         return Or, (self.children,)
 
 
+@cython.final
 cdef class Not(Node):
     """What ``keep`` matches and ``drop`` does not."""
 

@@ -33,10 +33,28 @@ Row = tuple[str, str, str]
 TOKENIZER = "cjk_unicode61 remove_diacritics 2 variants 1"
 
 pieces = st.sampled_from(
-    ["牙", "医", "牙医", "牙医复诊", "约", "京", "东京", "東京", "都", "雨", "、", " ", " ", " ", "a", "b",
-     "ab", "abc", "cache", "Cache", "-", "_", ".", "'", "é", "e\u0301", "Ａ", "ﾃｽﾄ", "テスト", "ー",
-     "が", "か\u3099", "예약", "ก", "กำ", "หมอ", "ฟั", "น", "ကြ", "🎉", "👩\u200d💻", "\0", "1", "१", "ß", "ı"]
-)  # fmt: skip
+    [
+        *(
+            "牙",
+            "医",
+            "牙医",
+            "牙医复诊",
+            "约",
+            "京",
+            "东京",
+            "東京",
+            "都",
+            "雨",
+            "、",
+            " ",
+            " ",
+            " ",
+        ),
+        *("a", "b", "ab", "abc", "cache", "Cache", "-", "_", ".", "'", "é", "e\u0301", "Ａ", "1"),
+        *("ﾃｽﾄ", "テスト", "ー", "が", "か\u3099", "예약", "ก", "กำ", "หมอ", "ฟั", "น", "ကြ"),
+        *("🎉", "👩\u200d💻", "\0", "१", "ß", "ı"),
+    ]
+)
 words = st.lists(pieces, min_size=1, max_size=6).map("".join)
 documents = st.lists(
     st.tuples(words, words, st.lists(pieces, max_size=12).map("".join)), min_size=1, max_size=4

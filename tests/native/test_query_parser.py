@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Literal
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from mnemogram._native import query as q
 from mnemogram._native.query import And, Node, Not, Or, Phrase, parse
+
+Route = Literal["cjk", "fts5", "trigram", "stock_trigram", "like"]
 
 
 def show(node: Node | None) -> str:
@@ -240,7 +243,7 @@ def test_a_phrase_knows_where_it_came_from() -> None:
 )
 def test_a_phrase_knows_which_index_can_find_it(text: str, routes: str) -> None:
     query = parse(text)
-    every = ("cjk", "fts5", "trigram", "stock_trigram", "like")
+    every: tuple[Route, ...] = ("cjk", "fts5", "trigram", "stock_trigram", "like")
     assert [route for route in every if query.phrases[0].servable(route)] == routes.split()
     assert [route for route in every if query.servable(route)] == routes.split()
 
@@ -256,7 +259,7 @@ def test_other_tokenizer_arguments_cut_otherwise() -> None:
     assert show(parse("臺灣 QX-417", {"variants": 0, "tokenchars": "-"}).root) == (
         "(<臺灣> & <qx-417>)"
     )
-    with pytest.raises(ValueError, match="\\w"):
+    with pytest.raises(ValueError, match="unknown argument"):
         parse("a", {"no_such": 1})
 
 
@@ -294,7 +297,7 @@ def test_a_query_that_is_no_string_is_refused(text: object) -> None:
 ANY = st.lists(
     st.one_of(
         st.sampled_from(
-            'ab AND OR NOT ("*)“”、。雨牙医ก็🎉👩\u200d\ufe0f\u0301\0\ud800\'-_./:^+{}|&~'
+            "ab AND OR NOT (\"*)“”、。雨牙医ก็🎉👩\u200d\ufe0f\u0301\0\ud800'-_./:^+{}|&~"
         ),
         st.characters(),
         st.sampled_from([" AND ", " OR ", " NOT ", "((", '" ', ' "']),

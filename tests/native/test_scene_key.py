@@ -128,7 +128,7 @@ def random_levels(count: int, seed: int) -> list[str]:
         for code in range(first, last + 1, 1 + (last - first) // 400)
         if unicodedata.category(chr(code)) != "Cn"
     ]  # fmt: skip
-    levels = set()
+    levels: set[str] = set()
     while len(levels) < count:
         level = "".join(rng.choices(letters, k=rng.randint(6, 70)))
         levels.add(reference.folded(level))

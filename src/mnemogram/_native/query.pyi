@@ -23,7 +23,7 @@ MAX_TRIGRAMS: int
 @final
 class Tokenizer:
     options: dict[str, str]
-    def __init__(self, options: dict[str, str]) -> None: ...
+    def __new__(cls, options: dict[str, str]) -> Tokenizer: ...
 
 @final
 class Token:
@@ -36,6 +36,7 @@ class Token:
 class Node:
     def key(self) -> tuple[object, ...]: ...
 
+@final
 class Phrase(Node):
     __match_args__: ClassVar[tuple[str, ...]]
     text: str
@@ -50,22 +51,26 @@ class Phrase(Node):
     def flags(self) -> int: ...
     def servable(self, route: _Route) -> bool: ...
 
+@final
 class And(Node):
     __match_args__: ClassVar[tuple[str, ...]]
     children: tuple[Node, ...]
-    def __init__(self, children: Iterable[Node]) -> None: ...
+    def __new__(cls, children: Iterable[Node]) -> And: ...
 
+@final
 class Or(Node):
     __match_args__: ClassVar[tuple[str, ...]]
     children: tuple[Node, ...]
-    def __init__(self, children: Iterable[Node]) -> None: ...
+    def __new__(cls, children: Iterable[Node]) -> Or: ...
 
+@final
 class Not(Node):
     __match_args__: ClassVar[tuple[str, ...]]
     keep: Node
     drop: Node
-    def __init__(self, keep: Node, drop: Node) -> None: ...
+    def __new__(cls, keep: Node, drop: Node) -> Not: ...
 
+@final
 class Query:
     text: str
     root: Node | None
@@ -78,6 +83,7 @@ class Query:
     tokenizer: Tokenizer
     def servable(self, route: _Route) -> bool: ...
 
+@final
 class Matcher:
     phrases: tuple[Phrase, ...]
     substring: bool

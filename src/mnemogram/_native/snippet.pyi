@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-class SupportsOccurrences(Protocol):
+class _SupportsOccurrences(Protocol):
     def occurrences(self, text: str, *, limit: int = ...) -> list[tuple[int, int, int]]: ...
 
 def cut(text: str, limit: int) -> tuple[str, bool, int]: ...
@@ -12,7 +12,7 @@ def cut_around(text: str, limit: int, start: int, end: int) -> tuple[str, bool, 
 def merge_spans(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]: ...
 def excerpt(
     text: str,
-    matcher: SupportsOccurrences,
+    matcher: _SupportsOccurrences,
     *,
     width: int = 120,
     mark_open: str = "**",
