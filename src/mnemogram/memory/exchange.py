@@ -145,7 +145,7 @@ class _Import:
         self.now = now
         self.notes: list[str] = []
         self.counts = {"entities": 0, "relations": 0, "joined": 0, "pins": 0}
-        self.new: list[int] = []
+        self.new: dict[int, None] = {}
         self.replaced: list[tuple[int, Any, str]] = []
 
     def entity(self, name: Any, where: str, created_at: int | None = None) -> int:
@@ -158,6 +158,12 @@ class _Import:
             )
             self.counts["entities"] += 1
         return int(found)
+
+    def indexed(self, entity: int) -> list[int]:
+        """Return the relations of an entity that the index holds: not those made here."""
+        query = "SELECT id FROM relations WHERE subject_id = :id OR object_id = :id"
+        found = all_rows(self.connection, query, {"id": entity})
+        return [row[0] for row in found if row[0] not in self.new]
 
     def pins(self, line: Mapping[str, Any], kind: str, ref_id: int, where: str) -> None:
         for position, pin in enumerate(line.get("scenes") or ()):
@@ -187,10 +193,11 @@ class _Import:
             name = clean_name(alias, f"{where}.aliases", self.notes)
             held = self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(name)})
             if held is None:
-                self.connection.execute(
-                    "INSERT INTO aliases (folded, name, entity_id) VALUES (?, ?, ?)",
-                    (fold_name(name), name, entity),
-                )
+                with index.reindexed(self.connection, self.indexed(entity)):
+                    self.connection.execute(
+                        "INSERT INTO aliases (folded, name, entity_id) VALUES (?, ?, ?)",
+                        (fold_name(name), name, entity),
+                    )
             elif held != entity:
                 self.notes.append(f"{where}: {name!r} is another entity here; it stays one")
         self.pins(line, "entity", entity, where)
@@ -228,7 +235,7 @@ class _Import:
                      told_at, None),
                 )
             )  # fmt: skip
-            self.new.append(relation_id)
+            self.new[relation_id] = None
             self.counts["relations"] += 1
             newer = True
         else:
@@ -365,4 +372,4 @@ def import_lines(
         else:
             raise InvalidArgument(f"{where}: unknown type {kind!r}", hint="Upgrade mnemogram.")
     work.finish()
-    return work.counts, tuple(dict.fromkeys(work.notes)), work.new
+    return work.counts, tuple(dict.fromkeys(work.notes)), list(work.new)

@@ -158,14 +158,14 @@ def forget(
 
 def _forget_everything(connection: Connection) -> dict[str, int]:
     counts = {}
-    if connection.has_tokenizer and index.state(connection) == "ready":
-        connection.execute("INSERT INTO relations_fts (relations_fts) VALUES ('delete-all')")
-    else:
-        index.mark_stale(connection)
     for statement in _EVERYTHING:
         connection.execute(statement)
         counts[statement.removeprefix("DELETE FROM ")] = connection.changes()
     counts["pins"] = counts.pop("scene_refs")
+    if connection.has_tokenizer:
+        index.rebuild(connection)
+    else:
+        index.mark_stale(connection)
     return counts
 
 

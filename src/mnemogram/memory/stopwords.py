@@ -42,6 +42,7 @@ _KOREAN: Final = """
 뭐예 예요 이에 에요 이야 인가 가요 까요 네요 군요 감사 사합 합니 부탁 탁해 드려
 려요 무슨 어떻 떻게 언제 누구 왜요
 """
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz_")
 _WORDS: Final = frozenset((_ENGLISH + _CHINESE + _JAPANESE + _KOREAN).split())
 
 
@@ -58,7 +59,7 @@ def carries_topic(term: str) -> bool:
     if term in _WORDS:
         return False
     if len(term) == 1:
-        return not (term.isascii() or term in _HAN or _is_hiragana(term))
+        return not (term in _LETTERS or term in _HAN or _is_hiragana(term))
     if all(map(_is_hiragana, term)):  # particles, endings and auxiliaries
         return False
     return not all(each in _HAN for each in term)
