@@ -228,9 +228,10 @@ def deadline(connection: Connection, seconds: float | None) -> Iterator[None]:
     clock.deadline_at = end if outer is None else min(end, outer)
     _arm(connection)
     try:
-        with translated():
-            yield
-    except Busy as error:
+        yield
+    except apsw.InterruptError as error:
+        raise translate(error) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
         if clock.passed():
             raise QueryTimeout("the deadline passed while waiting for a lock") from error
         raise

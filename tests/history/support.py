@@ -94,16 +94,13 @@ def _compare(
         f" tokenize='{definition.tokenizer}', {definition.options})"
     )
     connection.execute(
-        f"CREATE VIRTUAL TABLE temp.found_terms USING"
-        f" fts5vocab (main, {definition.name}, instance)"
+        f"CREATE VIRTUAL TABLE temp.found_terms USING fts5vocab (main, {definition.name}, instance)"
     )
     connection.execute(
         "CREATE VIRTUAL TABLE temp.expected_terms USING fts5vocab (temp, expected, instance)"
     )
     try:
-        outside = " AND ".join(
-            f"NOT (m.id > {low} AND m.id <= {high})" for low, high in state.gaps
-        )
+        outside = " AND ".join(f"NOT (m.id > {low} AND m.id <= {high})" for low, high in state.gaps)
         owing = "m.id NOT IN (SELECT id FROM index_debts WHERE name = :name)"
         connection.execute(
             f"INSERT INTO temp.expected (rowid, {columns})"

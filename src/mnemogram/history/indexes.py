@@ -38,6 +38,7 @@ __all__ = [
     "load_choice",
     "load_states",
     "mark_for_rebuild",
+    "may_be_index_damage",
     "prepare_for_writing",
     "wanted",
 ]
@@ -572,5 +573,14 @@ def is_index_corruption(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, apsw.CorruptError):
             return int(getattr(error, "extendedresult", 0)) == apsw.SQLITE_CORRUPT_VTAB
+        error = error.__cause__
+    return False
+
+
+def may_be_index_damage(error: BaseException | None) -> bool:
+    """Whether a failed write may have failed because of a damaged FTS table."""
+    while error is not None:
+        if isinstance(error, apsw.Error):
+            return isinstance(error, (apsw.CorruptError, apsw.ConstraintError))
         error = error.__cause__
     return False

@@ -85,11 +85,13 @@ class Store:
         database: the file.
         write: runs work in a write transaction that keeps the indexes in step.
         merged: for each index, what its segments were when nothing was left to merge.
+        chosen: whether the host chose a policy that no write has stored yet.
     """
 
     database: Database
     write: Callable[[Callable[[Connection], Any]], Any]
     merged: dict[str, bytes]
+    chosen: bool = False
 
 
 def maintain(
@@ -173,7 +175,7 @@ def _index(store: Store, batch_size: int) -> Maintained | None:
     started = time.monotonic()
     with store.database.read() as connection:
         due = building.due(connection)
-        prepared = _is_prepared(connection)
+        prepared = _is_prepared(connection) and not store.chosen
     if not prepared:
         # Nobody has written since the circumstances changed.
         store.write(lambda connection: None)

@@ -138,21 +138,26 @@ class History:
         """Run ``work`` in a write transaction that keeps the indexes in step.
 
         Where an FTS table turns out to be damaged, the write is made again with that
-        table detached. Which one it is shows by trying, not by what the error says;
-        ``work`` therefore must be repeatable.
+        table detached. Which one it is shows by trying, not by what the error says:
+        a damaged table fails as FTS5's corruption, as the b-tree's, or as a constraint
+        of a shadow table. Where no table is to blame, the first error stands. ``work``
+        must be repeatable.
         """
         try:
             return self._attempt(work, ())
         except StorageUnavailable as error:
-            if not indexes.is_index_corruption(error):
+            if not indexes.may_be_index_damage(error):
                 raise
             damage = error
-        suspects = self._attached()
+        try:
+            suspects = self._attached()
+        except StorageUnavailable:
+            raise damage from damage.__cause__
         for detached in (*((name,) for name in suspects), suspects):
             try:
                 return self._attempt(work, detached)
             except StorageUnavailable as error:
-                if not indexes.is_index_corruption(error):
+                if not indexes.may_be_index_damage(error):
                     raise
         raise damage
 
@@ -455,7 +460,9 @@ class History:
             StoreClosed: the store was closed.
         """
         reading.checked_int(batch_size, "batch_size", 1, 100_000)
-        store = maintenance.Store(self._database, self._write, self._merged)
+        store = maintenance.Store(
+            self._database, self._write, self._merged, chosen=bool(self._unsaved_choice)
+        )
         return maintenance.maintain(store, batch_size=batch_size, others={})
 
     def upkeep(
