@@ -25,9 +25,16 @@ _MOST_UNITS: Final = 48
 _LEAST_UNITS: Final = 3
 #: Weight of a word that only begins like the query's, and of phrases of two units.
 _STEM_WEIGHT: Final = 0.5
-_PAIR_WEIGHT: Final = 0.4
-_RUN_WEIGHT: Final = 0.4
+_PAIR_WEIGHT: Final = 0.15
+_RUN_WEIGHT: Final = 0.1
 _SHORTEST_STEM: Final = 4
+#: Weight of a bigram that holds one, or only, characters that mostly glue words together.
+_GLUE_WEIGHT: Final = (1.0, 0.5, 0.25)
+#: The commonest function characters of written Chinese: a bigram with one of them
+#: is as often a seam between two words as a word.
+_CHINESE_GLUE: Final = frozenset(
+    "的了是在和与及或有被把从向对于为以之而且着过吗呢吧啊么什谁哪怎何几多少请我你他她它们这那个些不没也都就又还很"
+)
 _ENGLISH_ENDINGS: Final = (
     "ations",
     "ation",
@@ -83,6 +90,17 @@ def stem_of(word: str) -> str | None:
     if len(word) >= 7:
         return word[:-2]
     return word[:-1] if len(word) > _SHORTEST_STEM else None
+
+
+def _is_glue(character: str) -> bool:
+    return character in _CHINESE_GLUE or "\u3041" <= character <= "\u3096"  # hiragana
+
+
+def substance(unit: Unit) -> float:
+    """Return how much of a word a unit is likely to hold, 1.0 for all of it."""
+    if unit.phrase.flags & q.WORD:
+        return 1.0
+    return _GLUE_WEIGHT[sum(map(_is_glue, unit.phrase.tokens[0].text[:2]))]
 
 
 def units_of(query: q.Query) -> list[Unit]:
@@ -169,7 +187,8 @@ def evidence_of(
     weighted: list[tuple[q.Node, float]] = []
     rarity: dict[q.Phrase, float] = {}
     for unit in units:
-        weight = rarity[unit.phrase] = idf(rows, counts.get(unit.phrase, 0))
+        weight = idf(rows, counts.get(unit.phrase, 0)) * substance(unit)
+        rarity[unit.phrase] = weight
         if unit.stem is None:
             weighted.append((unit.phrase, weight))
             continue

@@ -55,7 +55,12 @@ MAX_TIMEOUT: Final = 600.0
 _COUNT_CAP: Final = 200_000
 #: Share of the remaining time for rows that an index has not reached.
 _GAP_SHARE: Final = 0.5
+#: Share of the remaining time for reading everything, so that an answer can follow.
+_SCAN_SHARE: Final = 0.8
 _EVERY_ID: Final = (0, 2**63 - 1)
+_FOLDING_NOTE: Final = (
+    "Without the tokenizer extension other widths and variants of characters may be missed."
+)
 _WORD_ROUTES: Final[tuple[tuple[str, Literal["cjk", "fts5"]], ...]] = (
     (indexes.CJK.name, "cjk"),
     (indexes.WORDS.name, "fts5"),
@@ -253,11 +258,27 @@ class _Search:
             if state is None or expression is None:
                 continue
             found = self._indexed(state, expression, marker, None)
-            if found is not None:
+            if found is None:
+                continue
+            notes = []
+            if path == "fts5":
+                # unicode61 takes 把cacheA节点 for one word: trigrams find what is glued.
+                self._add_glued(found, query, marker)
+                notes.append(_FOLDING_NOTE)
+            if found.candidates or path == "cjk":
                 self._add_tails(found, marker)
                 self._rank(found, query, state)
-                return _Answer(path, found, marker)
+                return _Answer(path, found, marker, notes)
         return self._checked(query, marker)
+
+    def _add_glued(self, found: Found, query: q.Query, marker: q.Matcher) -> None:
+        state = self._usable(indexes.TRIGRAM.name)
+        expression = q.to_trigram(query, stock=True)
+        if state is None or state.token_version or expression is None:
+            return
+        glued = self._indexed(state, expression, marker, marker)
+        if glued is not None:
+            found.add(glued)
 
     def _checked(self, query: q.Query, marker: q.Matcher) -> _Answer:
         """No index serves the whole query: one that narrows it, then the text itself."""
@@ -271,10 +292,11 @@ class _Search:
             if expression is None:
                 continue
             found = self._indexed(state, expression, marker, marker)
-            if found is not None:
+            if found is not None and found.candidates:
                 self._add_tails(found, marker)
                 self._rank(found, query, state)
-                return _Answer(path, found, marker)
+                return _Answer(path, found, marker, [_FOLDING_NOTE])
+            # Plain trigrams know no other width or variant of a character: look by eye.
         found = from_scan(
             self._connection,
             self.visibility,
@@ -282,6 +304,7 @@ class _Search:
             [_EVERY_ID],
             wanted=self._wanted,
             sort=self._request.sort,
+            share=_SCAN_SHARE,
         )
         self._rank(found, query, None)
         return _Answer("like", found, marker)
