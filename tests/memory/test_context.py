@@ -267,7 +267,16 @@ def test_small_talk_has_no_topic(memory: SceneMemory) -> None:
             ("안녕하세요", "는", "인사"),
         ]
     )
-    for message in ("are you there?", "在吗", "你在吗？", "そうですか", "안녕하세요", "?!", "", "👍"):
+    for message in (
+        "are you there?",
+        "在吗",
+        "你在吗？",
+        "そうですか",
+        "안녕하세요",
+        "?!",
+        "",
+        "👍",
+    ):
         assert not memory.build_context(message), message
 
 

@@ -72,7 +72,10 @@ def test_an_import_joins_with_what_is_there(memory: SceneMemory, tmp_path: Path)
         (['{"type": "header", "format": "mnemogram-memory", "version": 99}'], "version 99"),
         (["H", "", '{"type": "relation", "subject": "a"}'], "line 3 lacks object"),
         (["H", '{"type": "mood"}'], "line 2: unknown type"),
-        (["H", "R", '{"subject": "a", "relation": "b", "object": "c", "kind": "x"}'], "line 3.kind"),
+        (
+            ["H", "R", '{"subject": "a", "relation": "b", "object": "c", "kind": "x"}'],
+            "line 3.kind",
+        ),
         (["H", '{"subject": "a", "relation": "b", "object": "c", "told_at": "x"}'], "told_at"),
         (["H", '{"subject": "a", "relation": "b", "object": "c", "confidence": 7}'], "from 0 to 1"),
         (["H", '{"subject": "a", "relation": "b", "object": "c", "scenes": [3]}'], "scenes.0."),

@@ -139,7 +139,9 @@ def test_recall_shows_no_retired_and_no_dangling_pin(memory: SceneMemory, match:
     ids = memory.commit([(f"n{n}", "is", "x") for n in range(20)], scene="k").relation_ids
     memory.retire(ids[10:])
     with memory._database.write() as connection:  # what a foreign program may leave
-        connection.execute("INSERT INTO scene_refs VALUES (1, 'relation', 999, 1, 'confirmed', 2, 9)")
+        connection.execute(
+            "INSERT INTO scene_refs VALUES (1, 'relation', 999, 1, 'confirmed', 2, 9)"
+        )
     found = memory.recall_by_scene("k", match=match, limit=100)
     assert sorted(each.id for each in found) == sorted(ids[:10])
     assert memory.scene_stats().stale_pins == 1

@@ -33,6 +33,8 @@ VERBS: Final[Mapping[str, str]] = {
     "scroll": "searching:scroll",
     "browse": "searching:browse",
     "status": "status:status",
+    "scene": "scene:scene",
+    "memory": "memory:memory",
     "tokenizer": "tokenizer:tokenizer",
 }
 
