@@ -169,7 +169,7 @@ def test_recall_by_scene_reads_index_ranges_only(
     assert reads
     allowed = ("USING COVERING INDEX", "USING INDEX", "USING INTEGER PRIMARY KEY")
     for step in reads:
-        if step.startswith("SCAN (subquery") or step.startswith("SCAN VIEW"):
+        if step.startswith(("SCAN (subquery", "SCAN VIEW")):
             continue
         assert step.startswith("SEARCH"), plan
         assert any(each in step for each in allowed), plan

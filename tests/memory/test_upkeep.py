@@ -247,8 +247,10 @@ def test_check_sees_what_breaks_a_promise(tmp_path: Path, statement: str, code: 
 def test_repair_makes_a_different_index_right_again(memory: SceneMemory) -> None:
     memory.commit([Triple("a", "is", "b", sentence="words")])
     with memory._database.write() as connection:
-        connection.execute("INSERT INTO relations_fts (relations_fts, rowid, subject, type,"
-                           " object, sentence) VALUES ('delete', 1, 'a', 'is', 'b', 'words')")  # fmt: skip
+        connection.execute(
+            "INSERT INTO relations_fts (relations_fts, rowid, subject, type, object, sentence)"
+            " VALUES ('delete', 1, 'a', 'is', 'b', 'words')"
+        )
     assert [each.code for each in memory.check().problems] == ["index_differs"]
     assert memory.repair()
     assert memory.check().problems == ()
