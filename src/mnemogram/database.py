@@ -323,7 +323,7 @@ class Database:
             with translated():
                 self._writer = self._connect(prepare=True)
         except StorageUnavailable as error:
-            if isinstance(error.__cause__, apsw.CantOpenError):
+            if isinstance(error.__cause__, (apsw.CantOpenError, apsw.ReadOnlyError)):
                 _cannot_open(self.path, error.__cause__)
             raise
         self._identity = self._file_identity()

@@ -115,7 +115,7 @@ def test_lone_surrogates_are_made_storable_and_reported(history: History) -> Non
     "calls",
     [
         [{"function": {"name": "weather", "arguments": '{"city": "\\u5927\\u8fde"}'}}],
-        '[{"function": {"name": "weather", "arguments": "{\\"city\\": \\"\\\\u5927\\\\u8fde\\"}"}}]',
+        '[{"function": {"arguments": "{\\"city\\": \\"\\\\u5927\\\\u8fde\\"}"}}]',
         '{"city": "\\u5927\\u8fde"}',
         {"city": "大连"},
         [{"function": {"arguments": json.dumps(json.dumps({"city": "大连"}))}}],
@@ -161,7 +161,8 @@ def test_the_same_uids_from_two_processes_are_stored_once(tmp_path: Path) -> Non
             sys.stdin.readline()
             added = 0
             for number in range(30):
-                added += history.append("s", [Message("user", f"w{number}", uid=str(number))]).inserted
+                words = Message("user", f"w{number}", uid=str(number))
+                added += history.append("s", [words]).inserted
             print(added)
     """
     path = tmp_path / "state.db"

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""One root, many users: kept apart, opened once, closed when nobody needs them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mnemogram
+from mnemogram import (
+    History,
+    InvalidArgument,
+    Message,
+    Mnemogram,
+    NotFound,
+    StorageUnavailable,
+    StoreClosed,
+)
+from tests.history.support import fill
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Mnemogram]:
+    with mnemogram.open(tmp_path / "root") as opened:
+        yield opened
+
+
+def test_a_user_is_opened_once_and_the_same_id_gives_the_same_store(home: Mnemogram) -> None:
+    assert home.history("u1") is home.history(" u1 ")
+    assert home.history("u1") is not home.history("u2")
+
+
+def test_users_never_see_each_other(home: Mnemogram) -> None:
+    ids = ("u1", "u10", "an_a", "anxa", "../u2", "用户/一", "a\0b")
+    for number, each in enumerate(ids):
+        home.history(each).append(f"session-{number}", [Message("user", f"secretword{number}")])
+    for number, each in enumerate(ids):
+        history = home.history(each)
+        assert history.search("secretword*").count == 1
+        assert history.read(f"session-{number}").message_count == 1
+        foreign = f"session-{(number + 1) % len(ids)}"
+        with pytest.raises(NotFound) as caught:
+            history.read(foreign)
+        with pytest.raises(NotFound) as unknown:
+            history.read("never-there")
+        assert str(caught.value).replace(foreign, "X") == str(unknown.value).replace(
+            "never-there", "X"
+        )
+    assert len(home.users()) == len(ids)
+    assert {each.name for each in home.root.iterdir()} == {"users"}
+
+
+def test_the_least_used_store_falls_out_and_comes_back_whole(tmp_path: Path) -> None:
+    with mnemogram.open(tmp_path, max_open=2) as home:
+        held = home.history("u0")
+        for number in range(5):
+            fill(home.history(f"u{number}"), 2)
+        fill(held, 1, start=7)  # still usable for who holds it
+        assert home.history("u0") is not held
+        assert home.history("u0").status().messages == 3
+
+
+def test_a_slow_opening_keeps_no_other_user_waiting(
+    home: Mnemogram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, go_on = threading.Event(), threading.Event()
+    real = History.open.__func__  # type: ignore[attr-defined]
+
+    def slow(cls: type[History], path: Path, **options: object) -> History:
+        if path.parent.name == mnemogram.database.user_key("slow"):
+            opening.set()
+            assert go_on.wait(30)
+        return real(cls, path, **options)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(History, "open", classmethod(slow))
+    found: list[History] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(home.history("slow"))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    assert opening.wait(30)
+    fill(home.history("quick"), 1)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+def test_deleting_a_user_removes_everything_and_may_be_repeated(
+    home: Mnemogram, tmp_path: Path
+) -> None:
+    fill(home.history("u1"), 3)
+    fill(home.history("u2"), 3)
+    assert home.delete_user("u1")
+    assert not home.delete_user("u1")
+    assert home.users() == (mnemogram.database.user_key("u2"),)
+    assert home.history("u2").status().messages == 3
+    assert home.history("u1").status().messages == 0
+
+
+def test_a_deletion_that_failed_half_way_is_finished_by_the_next(
+    home: Mnemogram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(home.history("u1"), 3)
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", lambda path: (_ for _ in ()).throw(OSError(5, "I/O error")))
+        with pytest.raises(StorageUnavailable):
+            home.delete_user("u1")
+    assert home.users() == ()
+    assert home.delete_user("u1")
+    assert list((home.root / "users").iterdir()) == []
+
+
+def test_a_store_of_a_deleted_user_that_is_still_held_writes_nowhere(
+    home: Mnemogram, tmp_path: Path
+) -> None:
+    with mnemogram.open(home.root) as other:
+        held = other.history("u1")
+        fill(held, 3)
+        home.delete_user("u1")
+        with pytest.raises(StorageUnavailable, match="moved, deleted or replaced"):
+            fill(held, 1, start=9)
+    assert home.users() == ()
+
+
+def test_a_closed_host_opens_nothing_and_has_closed_its_stores(tmp_path: Path) -> None:
+    home = mnemogram.open(tmp_path)
+    history = home.history("u1")
+    home.close()
+    home.close()
+    assert history.closed
+    for call in (home.history, home.delete_user):
+        with pytest.raises(StoreClosed):
+            call("u1")
+
+
+def test_a_bound_of_no_stores_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="max_open"):
+        mnemogram.open(tmp_path, max_open=0)
