@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import apsw
 
 from mnemogram._native import query as q
 from mnemogram.database import Connection
-from mnemogram.errors import InvalidArgument, QueryTimeout
-from mnemogram.history import display, indexes, reading, status
+from mnemogram.errors import QueryTimeout
+from mnemogram.history import display, indexes, status
 from mnemogram.history.candidates import (
     CANDIDATE_LIMIT,
     Found,
@@ -22,35 +21,17 @@ from mnemogram.history.candidates import (
     from_scan,
     lineages_of,
 )
-from mnemogram.history.grouping import (
-    Candidate,
-    Visibility,
-    best_of_lineages,
-    decode_cursor,
-    encode_cursor,
-)
-from mnemogram.history.models import (
-    ROLES,
-    EvidenceMessage,
-    SearchHit,
-    SearchResult,
-    Time,
-    format_time,
-    to_microseconds,
-)
+from mnemogram.history.grouping import Visibility, encode_cursor
+from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
 from mnemogram.history.relaxing import evidence_of, relaxed_expression, units_of
+from mnemogram.history.request import Request
+from mnemogram.history.results import choose, shown
 from mnemogram.history.titles import TitleHit, title_hits
-from mnemogram.text import RULES_VERSION, cut, excerpt
+from mnemogram.text import RULES_VERSION
 
-__all__ = ["Request", "checked_request", "discover"]
+__all__ = ["discover"]
 
-SORTS: Final = ("relevance", "newest", "oldest")
-DETAILS: Final = ("adaptive", "full")
-BOOKEND_MESSAGES: Final = 3
-SNIPPET_CHARS: Final = 160
-MAX_EXCLUDED: Final = 100
-MAX_TIMEOUT: Final = 600.0
 #: Counting a term's matches stops here: beyond it, it is common, and that is enough.
 _COUNT_CAP: Final = 200_000
 #: Share of the remaining time for rows that an index has not reached.
@@ -65,127 +46,6 @@ _WORD_ROUTES: Final[tuple[tuple[str, Literal["cjk", "fts5"]], ...]] = (
     (indexes.CJK.name, "cjk"),
     (indexes.WORDS.name, "fts5"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A search with every argument checked; times in microseconds."""
-
-    query: str
-    limit: int
-    roles: tuple[str, ...]
-    sort: str
-    detail: str
-    window: int
-    after: int | None
-    before: int | None
-    sources: tuple[str, ...] | None
-    exclude_sessions: tuple[str, ...]
-    current_session: str | None
-    seen: frozenset[int]
-    fingerprint: str
-    budget: int
-    cascade: bool = True
-    #: Filled while searching: indexes found damaged, with the error.
-    damaged: dict[str, str] = field(default_factory=dict)
-
-
-def _strings(value: Any, name: str) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, (list, tuple, set, frozenset)):
-        raise InvalidArgument(
-            f"{name} must be a list of strings, not {value!r}", hint=f"Pass {name}=[...]."
-        )
-    if not all(isinstance(each, str) for each in value):
-        raise InvalidArgument(f"{name} holds something that is not a string: {value!r}", hint="")
-    return tuple(value)
-
-
-def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InvalidArgument(
-            f"{name} must be one of {', '.join(allowed)}, not {value!r}",
-            hint=f"{allowed[0]!r} is the default.",
-        )
-    return str(value)
-
-
-def checked_request(
-    query: str,
-    *,
-    limit: int,
-    roles: Sequence[str],
-    sort: str,
-    detail: str,
-    window: int,
-    after: Time | None,
-    before: Time | None,
-    sources: Sequence[str] | None,
-    exclude_sessions: Sequence[str],
-    current_session: str | None,
-    timeout: float,
-    cursor: str | None,
-    budget: int,
-    cascade: bool = True,
-) -> Request:
-    """Return the arguments of a search, checked.
-
-    Raises:
-        InvalidArgument: one of them is out of range or of the wrong type.
-    """
-    if not isinstance(query, str):
-        raise InvalidArgument(
-            f"query must be a string, not {type(query).__name__}", hint="Pass the words to find."
-        )
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise InvalidArgument(f"timeout must be seconds, not {timeout!r}", hint="3.0 is usual.")
-    if not 0 < timeout <= MAX_TIMEOUT:
-        raise InvalidArgument(
-            f"timeout must be more than 0 and at most {MAX_TIMEOUT:.0f} seconds, not {timeout}",
-            hint="3.0 is usual.",
-        )
-    wanted_roles = _strings(roles, "roles")
-    for role in wanted_roles:
-        _one_of(role, "roles", ROLES)
-    if not wanted_roles:
-        raise InvalidArgument("roles is empty", hint=f"Name some of {', '.join(ROLES)}.")
-    excluded = _strings(exclude_sessions, "exclude_sessions")
-    if len(excluded) > MAX_EXCLUDED:
-        raise InvalidArgument(
-            f"exclude_sessions names {len(excluded)} sessions",
-            hint=f"Name {MAX_EXCLUDED} at most; use cursor to go on after an answer.",
-        )
-    if current_session is not None and not isinstance(current_session, str):
-        raise InvalidArgument("current_session must be a session's id", hint="")
-    earliest = None if after is None else to_microseconds(after, "after")
-    latest = None if before is None else to_microseconds(before, "before")
-    if earliest is not None and latest is not None and earliest >= latest:
-        raise InvalidArgument("after is not earlier than before", hint="Swap the two bounds.")
-    wanted_sources = None if sources is None else _strings(sources, "sources")
-    order = _one_of(sort, "sort", SORTS)
-    asked = repr((query, sorted(wanted_roles), order, earliest, latest, wanted_sources))
-    fingerprint = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    seen: frozenset[int] = frozenset()
-    if cursor is not None:
-        if not isinstance(cursor, str):
-            raise InvalidArgument("cursor must be the string of an earlier answer", hint="")
-        seen = decode_cursor(cursor, fingerprint)
-    return Request(
-        query=query,
-        limit=reading.checked_int(limit, "limit", 1, reading.MAX_LIMIT),
-        roles=wanted_roles,
-        sort=order,
-        detail=_one_of(detail, "detail", DETAILS),
-        window=reading.checked_int(window, "window", 1, reading.MAX_WINDOW),
-        after=earliest,
-        before=latest,
-        sources=wanted_sources,
-        exclude_sessions=excluded,
-        current_session=current_session,
-        seen=seen,
-        fingerprint=fingerprint,
-        budget=budget,
-        cascade=cascade,
-    )
 
 
 @dataclass(slots=True)
@@ -437,130 +297,6 @@ class _Search:
             rerank(self._connection, found.candidates, evidence)
 
 
-# --- results ---------------------------------------------------------------------------
-
-
-def _bookends(connection: Connection, session: int, *, first: bool) -> tuple[EvidenceMessage, ...]:
-    sql, edge = (reading.AFTER, -1) if first else (reading.BEFORE, 2**63 - 1)
-    rows = list(
-        connection.execute(sql, {"session": session, "id": edge, "limit": BOOKEND_MESSAGES})
-    )
-    return tuple(
-        display.evidence(row, display.BOOKEND_CHARS) for row in (rows if first else rows[::-1])
-    )
-
-
-def _snippet(row: tuple[Any, ...], marker: q.Matcher | None) -> tuple[str, tuple[int, int] | None]:
-    """Excerpt around the match, and the match's place in the content."""
-    content, tool_name, tool_calls = row[6], row[7], row[9]
-    if marker is not None:
-        for text in (content, tool_calls, tool_name):
-            if not text:
-                continue
-            hits = marker.occurrences(text, limit=1)
-            if hits:
-                span = (hits[0][1], hits[0][2]) if text is content else None
-                return excerpt(text, marker, width=SNIPPET_CHARS), span
-    return cut(content, SNIPPET_CHARS)[0], None
-
-
-def _hit(
-    connection: Connection,
-    candidate: Candidate,
-    request: Request,
-    marker: q.Matcher | None,
-    *,
-    full: bool,
-) -> SearchHit:
-    session = candidate.session
-    row = reading.message_row(connection, candidate.id)
-    snippet, span = _snippet(row, marker)
-    if full:
-        messages, before, after = reading.window_around(
-            connection, session.id, row, request.window, span=span
-        )
-        start = _bookends(connection, session.id, first=True)
-        end = _bookends(connection, session.id, first=False)
-        shown = {each.id for each in messages}
-        start = tuple(each for each in start if each.id not in shown)
-        shown |= {each.id for each in start}
-        end = tuple(each for each in end if each.id not in shown)
-    else:
-        messages = (display.evidence(row, display.WINDOW_CHARS, anchor=True, span=span),)
-        before, after = reading.counts_around(connection, session.id, candidate.id)
-        start = end = ()
-    return SearchHit(
-        session_id=session.key,
-        title=session.title,
-        source=session.source,
-        model=session.model,
-        when=format_time(candidate.timestamp) if row[5] != "legacy_snapshot" else None,
-        matched_role=row[2],
-        match_message_id=candidate.id,
-        snippet=snippet,
-        score=round(candidate.score, 6),
-        messages=messages,
-        bookend_start=start,
-        bookend_end=end,
-        messages_before=before,
-        messages_after=after,
-        detail="full" if full else "anchor",
-        parent_session_id=session.parent_key,
-    )
-
-
-def _title_hit(connection: Connection, hit: TitleHit, request: Request, *, full: bool) -> SearchHit:
-    session = hit.session
-    start = _bookends(connection, session.id, first=True) if full else ()
-    shown = {each.id for each in start}
-    end = _bookends(connection, session.id, first=False) if full else ()
-    end = tuple(each for each in end if each.id not in shown)
-    total = connection.one(
-        "SELECT count(*) FROM messages WHERE session_id = ? AND state <> 'rewound'", (session.id,)
-    )
-    return SearchHit(
-        session_id=session.key,
-        title=session.title,
-        source=session.source,
-        model=session.model,
-        when=format_time(hit.last_active_at),
-        matched_role=None,
-        match_message_id=None,
-        snippet=session.title or "",
-        score=0.0,
-        messages=(),
-        bookend_start=start,
-        bookend_end=end,
-        messages_before=0,
-        messages_after=total - len(start) - len(end),
-        detail="full" if full else "anchor",
-        parent_session_id=session.parent_key,
-    )
-
-
-def _chosen(
-    request: Request, answer: _Answer, titles: list[TitleHit]
-) -> tuple[list[Candidate | TitleHit], bool]:
-    """Order of the answer: the title asked for, matches, then titles with its words."""
-    candidates, more = best_of_lineages(
-        answer.found.candidates, request.limit + 1, key=request.sort
-    )
-    by_root = {each.session.root: each for each in candidates}
-    chosen: list[Candidate | TitleHit] = []
-    exact = [hit for hit in titles if hit.exact][:1] if request.sort == "relevance" else []
-    for hit in exact:
-        match = by_root.pop(hit.session.root, None)
-        same = match is not None and match.session.id == hit.session.id
-        chosen.append(match if match is not None and same else hit)
-    chosen += [each for each in candidates if each.session.root in by_root]
-    known = {each.session.root for each in chosen}
-    for hit in titles:
-        if hit.session.root not in known:
-            known.add(hit.session.root)
-            chosen.append(hit)
-    return chosen[: request.limit], more or len(chosen) > request.limit
-
-
 def discover(connection: Connection, request: Request) -> SearchResult:
     """Answer a search on one read transaction.
 
@@ -589,18 +325,12 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         hints.append("Ranking ran out of time: these are the newest matches.")
     if query.root is not None and not found.candidates and not titles:
         hints.append("Nothing matches: try fewer or other words.")
-    chosen, more = _chosen(request, answer, titles)
-    hits = []
-    for place, each in enumerate(chosen):
-        full = request.detail == "full" or place == 0
-        if isinstance(each, TitleHit):
-            hits.append(_title_hit(connection, each, request, full=full))
-        else:
-            hits.append(_hit(connection, each, request, answer.marker, full=full))
+    chosen, more = choose(request, found.candidates, titles)
+    hits = shown(connection, request, chosen, answer.marker)
     cursor = None
     if more:
-        shown = request.seen | {each.session.root for each in chosen}
-        cursor = encode_cursor(request.fingerprint, shown)
+        seen = request.seen | {each.session.root for each in chosen}
+        cursor = encode_cursor(request.fingerprint, seen)
     limit_reached = not found.exhausted and lineages_of(found.candidates) > 0
     result = SearchResult(
         success=True,
@@ -619,7 +349,7 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         cursor=cursor,
     )
     overhead = display.json_bytes(result) + 400
-    fitted, shortened = display.fit_hits(tuple(hits), request.budget, overhead)
+    fitted, shortened = display.fit_hits(hits, request.budget, overhead)
     if shortened:
         hints.append("Messages were shortened to fit the size of one answer: scroll for more.")
     return replace(result, results=fitted, hint=" ".join(_sentences(hints)) or None)

@@ -27,6 +27,7 @@ from mnemogram.history.models import (
     Status,
     Time,
 )
+from mnemogram.history.request import checked_request
 from mnemogram.history.schema import SCHEMA
 
 __all__ = ["History"]
@@ -363,7 +364,7 @@ class History:
             QueryTimeout: the time passed before anything could be answered.
             StorageUnavailable: the store cannot be read.
         """
-        request = search.checked_request(
+        request = checked_request(
             query,
             limit=limit,
             roles=roles,
