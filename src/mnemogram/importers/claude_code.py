@@ -69,6 +69,7 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
     for record in records:
         event = record.value
         kind = event.get("type") if isinstance(event, Mapping) else None
+        kind = kind if isinstance(kind, str) else None
         if kind in _TITLES:
             found = as_text(event.get(_TITLES[kind]))
             of = as_text(event.get("sessionId"))
@@ -84,7 +85,7 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
                 continue
             if len(open_.builder) >= BATCH_MESSAGES:
                 yield open_.batch(titles.get(open_.id))
-        elif isinstance(kind, str):
+        elif kind is not None:
             report.skip(f"{kind} events")
         else:
             report.problem(record.where, "no event: it has no `type`")

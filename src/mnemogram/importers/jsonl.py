@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mnemogram.history.models import Message, Session, State
 from mnemogram.importers.base import (
@@ -33,12 +33,7 @@ EXPORT_FORMAT: Final = "mnemogram"
 EXPORT_VERSION: Final = 1
 
 _SESSION_KEYS: Final = ("session", "session_id", "sessionId", "conversation_id", "thread_id")
-_STATES: Final[Mapping[object, State]] = {
-    None: "active",
-    "active": "active",
-    "compacted": "compacted",
-    "rewound": "rewound",
-}
+_STATES: Final = get_args(State)
 
 
 def is_record(value: object) -> bool:
@@ -103,9 +98,9 @@ class _Reader:
         if role == "system":
             self.report.skip("system messages")
             return
-        state = _STATES.get(value.get("state"))
-        if state is None:
-            raise ValueError(f"state {value.get('state')!r} is unknown")
+        state = value.get("state") or "active"
+        if state not in _STATES:
+            raise ValueError(f"state {state!r} is unknown")
         time = as_time(value.get("timestamp"))
         if time is None and value.get("timestamp") is not None:
             raise ValueError(f"timestamp {value['timestamp']!r} is not a time")
