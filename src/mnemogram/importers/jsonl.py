@@ -98,7 +98,7 @@ class _Reader:
         if role == "system":
             self.report.skip("system messages")
             return
-        state = value.get("state") or "active"
+        state: Any = value.get("state") or "active"
         if state not in _STATES:
             raise ValueError(f"state {state!r} is unknown")
         time = as_time(value.get("timestamp"))
