@@ -16,7 +16,7 @@ from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
 from mnemogram.text import cut, normalize_scene_key, tokenize
 
-__all__ = ["Budget", "Context", "ContextLine", "scene_lines"]
+__all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]
 
 Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
 
@@ -312,7 +312,8 @@ def _reason(pin: scenes.Pin) -> str:
     return f"{how}; weight {pin.weight:g}; {pin.trust}"
 
 
-def _authority(relation: Relation) -> Literal["rule", "unconfirmed", "memory", "document"]:
+def authority(relation: Relation) -> Literal["rule", "unconfirmed", "memory", "document"]:
+    """Return what weight a relation has for a reader: only ``rule`` is to be followed."""
     trust = relation.effective_trust
     if trust == "document":
         return "document"
@@ -357,13 +358,13 @@ def scene_lines(
     lines = []
     for relation in found:
         pin = best[relation.id]
-        authority = _authority(relation)
-        if relation.id in seen and authority != "rule":
+        standing = authority(relation)
+        if relation.id in seen and standing != "rule":
             continue
         slot = (relation.subject_id, fold_name(relation.relation))
         if pin.match != "narrower" and nearest.get(slot, pin.distance) < pin.distance:
             continue
-        lines.append(ContextLine(relation, authority, pin.match != "narrower", _reason(pin)))
+        lines.append(ContextLine(relation, standing, pin.match != "narrower", _reason(pin)))
     return lines, rest
 
 

@@ -79,8 +79,8 @@ class Triple(Value):
         subject, relation, object: names in the user's own words, not blank.
         confidence: 0 to 1; also the weight of the pin to the scene.
         sentence: the original words it was learnt from.
-        scene: the situation in which it applies. None takes the batch's scene; a
-            key of which nothing is left (``""``) means no scene.
+        scene: key, or keys, of the situation in which it applies. None takes the
+            batch's scene; one of which nothing is left (``""``) means no scene.
         kind: ``rule`` constrains how to act, ``preference`` what is liked.
         trust: ``confirmed`` by the user, ``observed`` in conversation, or read in
             a ``document``, which is never worded as an instruction.
@@ -92,7 +92,7 @@ class Triple(Value):
     _: KW_ONLY
     confidence: float = 1.0
     sentence: str | None = None
-    scene: str | None = None
+    scene: str | Sequence[str] | None = None
     kind: Kind = "fact"
     trust: Trust = "observed"
 

@@ -7,6 +7,14 @@ The host binds the user when it makes a tool; nothing that a model sends can cha
 from __future__ import annotations
 
 from mnemogram.tools.declaration import Declaration, SchemaKind, Tool
+from mnemogram.tools.memory import memory_commit_tool, memory_recall_tool
 from mnemogram.tools.session_search import session_search_tool
 
-__all__ = ["Declaration", "SchemaKind", "Tool", "session_search_tool"]
+__all__ = [
+    "Declaration",
+    "SchemaKind",
+    "Tool",
+    "memory_commit_tool",
+    "memory_recall_tool",
+    "session_search_tool",
+]
