@@ -104,7 +104,6 @@ def test_a_long_file_comes_in_pieces(load: Load) -> None:
     [
         {"session": "a", "role": "narrator", "content": "x"},
         {"session": "a", "role": "user", "content": "x", "state": "lost"},
-        {"session": "a", "role": "user", "content": "x", "timestamp": "soon"},
         {"session": "a", "role": "user", "content": 4},
         {"session": " ", "role": "user", "content": "x"},
         {"type": "session"},
@@ -118,6 +117,15 @@ def test_a_broken_record_is_reported_and_the_rest_is_imported(load: Load, line: 
     (batch,), report = load(lines=[good, line, {**good, "content": "too"}])
     assert [m.content for m in batch.messages] == ["fine", "too"]
     assert [each.where for each in report.problems] == ["line 2"]
+
+
+def test_a_message_with_a_broken_time_is_kept_without_it(load: Load) -> None:
+    line = {"session": "a", "role": "user", "content": "x", "timestamp": "NaT"}
+    (batch,), report = load(lines=[line, {**line, "timestamp": "2026-03-01"}, line])
+    first, second, third = (message.timestamp for message in batch.messages)
+    assert first is None
+    assert second == third is not None
+    assert report.skipped == {"times that could not be read": 2}
 
 
 def test_a_newer_version_of_the_format_is_refused(load: Load) -> None:

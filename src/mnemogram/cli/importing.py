@@ -31,6 +31,8 @@ from mnemogram.importers import FORMATS, Batch, ImportFailed, Report, read
 
 __all__ = ["append", "import_"]
 
+#: Broken records named in words; more of them are named in JSON.
+_PROBLEMS_SHOWN: Final = 10
 #: Messages stored in one transaction.
 _TRANSACTION: Final = 2_000
 _SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
@@ -242,11 +244,11 @@ def _show(env: Env, result: _Result, dry_run: bool) -> None:
         env.say(f"  left out: {count:,} {clean(what)}", "dim")
     for note, count in result.notes.items():
         env.say(f"  note: {clean(note)} ({_count(count, 'time')})", "dim")
-    for problem in report.problems:
+    for problem in report.problems[:_PROBLEMS_SHOWN]:
         env.say(f"  not imported: {clean(problem.where)}: {clean(problem.reason)}", "yellow")
-    more = report.problem_count - len(report.problems)
+    more = report.problem_count - _PROBLEMS_SHOWN
     if more > 0:
-        env.say(f"  not imported: {_count(more, 'more record')}", "yellow")
+        env.say(f"  not imported: {_count(more, 'more record')}; --json names them", "yellow")
     if result.error is not None:
         env.say(f"mnemogram: {clean(str(result.error))}", "bold red")
         env.say(f"  {clean(result.error.hint)}")

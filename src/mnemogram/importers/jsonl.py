@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final, get_args
 
 from mnemogram.history.models import Message, Session, State
@@ -54,6 +55,7 @@ class _Reader:
         self.report = report
         self.sessions: dict[str, tuple[Session, str | None]] = {}
         self.positions: dict[str, int] = {}
+        self.times: dict[str, datetime | None] = {}
         self.waiting: dict[str, tuple[list[Message], dict[str, State]]] = {}
         self.count = 0
 
@@ -102,8 +104,11 @@ class _Reader:
         if state not in _STATES:
             raise ValueError(f"state {state!r} is unknown")
         time = as_time(value.get("timestamp"))
-        if time is None and value.get("timestamp") is not None:
-            raise ValueError(f"timestamp {value['timestamp']!r} is not a time")
+        if time is None and value.get("timestamp"):
+            self.report.skip("times that could not be read")
+        if value.get("type") != "message":
+            # The plain form: what has no time is not older than what stands before it.
+            time = self.times[key] = time or self.times.get(key)
         content = split(value.get("content"))
         calls = value.get("tool_calls") or content.calls or None
         message = Message(

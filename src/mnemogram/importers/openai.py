@@ -160,7 +160,9 @@ def _message(value: object, builder: Builder, report: Report) -> None:
     report.skip("reasoning blocks", content.reasoning)
     calls = _calls(value) + content.calls
     uid = as_text(first_of(value, "uid", "uuid", "id", "message_id"))
-    time = as_time(first_of(value, *_TIME_KEYS))
+    written = first_of(value, *_TIME_KEYS)
+    time = as_time(written)
+    report.skip("times that could not be read", time is None and written is not None)
     for number, result in enumerate(content.results, 1):
         builder.add(
             "tool",
