@@ -18,7 +18,12 @@ from mnemogram._native.query import Matcher
 from mnemogram.database import Connection, deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import indexes
-from mnemogram.history.grouping import Candidate, Visibility, best_of_lineages
+from mnemogram.history.grouping import (
+    SESSION_COLUMNS,
+    Candidate,
+    Visibility,
+    best_of_lineages,
+)
 
 __all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "from_scan", "lineages_of"]
 
@@ -75,6 +80,11 @@ def _score_sql(connection: Connection, table: str) -> str:
     return f"{function}({table}, {_weights(table)})"
 
 
+def _columns(score: str, timestamp: str = "m.timestamp") -> str:
+    """What a row of a candidate holds; the score, as FTS5 has it, is smaller when better."""
+    return f"m.id, m.role, {timestamp} AS moment, {score} AS score, {SESSION_COLUMNS}"
+
+
 class _Rows:
     """Checks rows against the text where the index gives a superset only."""
 
@@ -84,9 +94,9 @@ class _Rows:
         self._check = check
 
     def admit(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
-        """Turn (id, session, role, timestamp, score) rows into candidates."""
+        """Turn rows of :func:`_columns` into candidates, those whose text passes."""
         admitted = []
-        for row_id, session, role, timestamp, score in rows:
+        for row_id, role, timestamp, score, *session in rows:
             if self._check is not None and not self._passes(row_id):
                 continue
             info = self._visibility.session(session)
@@ -169,7 +179,7 @@ def _by_rank(
     where, bindings = visibility.predicate()
     shown = list(
         connection.execute(
-            "SELECT m.id, m.session_id, m.role, m.timestamp, best.value ->> 1"
+            f"SELECT {_columns('best.value ->> 1')}"
             " FROM json_each(:best) AS best"
             " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
             f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
@@ -181,7 +191,7 @@ def _by_rank(
         return
     found.exhausted = False
     statement = (
-        f"SELECT m.id, m.session_id, m.role, m.timestamp, {score} AS score"
+        f"SELECT {_columns(score)}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where}"
@@ -208,7 +218,7 @@ def _by_rank(
         if len(more) < CANDIDATE_LIMIT:
             found.exhausted = True
             return
-        known |= {row[1] for row in more}
+        known |= {row[4] for row in more}
 
 
 def _newest(
@@ -223,7 +233,7 @@ def _newest(
     where, bindings = visibility.predicate()
     found = Found(exhausted=False)
     cursor = connection.execute(
-        "SELECT m.id, m.session_id, m.role, m.timestamp, 0.0"
+        f"SELECT {_columns('0.0')}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC LIMIT :limit",
@@ -255,15 +265,15 @@ def _by_time(
     found = Found()
     if rows._check is None:
         statement = (
-            f"SELECT m.id, m.session_id, m.role, {edge}(m.timestamp) AS edge, 0.0"
+            f"SELECT {_columns('0.0', f'{edge}(m.timestamp)')}"
             f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
             " CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE {table} MATCH :expression AND {where}"
-            f" GROUP BY m.session_id ORDER BY edge {order}"
+            f" GROUP BY m.session_id ORDER BY moment {order}"
         )
     else:
         statement = (
-            "SELECT m.id, m.session_id, m.role, m.timestamp, 0.0"
+            f"SELECT {_columns('0.0')}"
             f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
             " CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE {table} MATCH :expression AND {where}"
@@ -309,17 +319,17 @@ def from_scan(
         with deadline(connection, seconds):
             for low, high in sorted(ranges, reverse=True):
                 for row in connection.execute(
-                    "SELECT m.id, m.session_id, m.role, m.timestamp,"
-                    " m.content, m.tool_name, m.tool_calls"
+                    "SELECT m.content, m.tool_name, m.tool_calls,"
+                    f" m.id, m.role, m.timestamp, {SESSION_COLUMNS}"
                     " FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
                     f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"
                     " ORDER BY m.id DESC",
                     {**bindings, "low": low, "high": high},
                 ):
-                    if not matcher.matches(*row[4:]):
+                    if not matcher.matches(*row[:3]):
                         continue
-                    info = visibility.session(row[1])
-                    found.candidates.append(Candidate(row[0], info, row[2], row[3], 0.0))
+                    info = visibility.session(row[6:])
+                    found.candidates.append(Candidate(row[3], info, row[4], row[5], 0.0))
                     enough = len(found.candidates) >= limit and sort != "oldest"
                     if enough and lineages_of(found.candidates) >= wanted:
                         found.exhausted = found.complete = False

@@ -6,16 +6,23 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mnemogram.database import Connection
-from mnemogram.errors import InvalidArgument, NotFound
+from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import ROLES
 from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
 
-__all__ = ["Candidate", "SessionInfo", "Visibility", "decode_cursor", "encode_cursor"]
+__all__ = [
+    "SESSION_COLUMNS",
+    "Candidate",
+    "SessionInfo",
+    "Visibility",
+    "decode_cursor",
+    "encode_cursor",
+]
 
 #: End reasons after which a session's messages are out of the model's context.
 OUT_OF_CONTEXT: Final = frozenset(
@@ -32,6 +39,12 @@ OUT_OF_CONTEXT: Final = frozenset(
 )
 #: Lineages a cursor remembers; a page has ten at most.
 _MAX_SEEN: Final = 1_000
+
+
+#: What a :class:`SessionInfo` is made of, from ``sessions AS s``.
+SESSION_COLUMNS: Final = (
+    "s.id, s.key, s.source, s.root_id, s.end_reason, s.title, s.model, s.parent_key"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +149,11 @@ class Visibility:
         """SQL over ``sessions AS s``: those that may be shown whole."""
         return f"{self._session} AND {self._whole_session}", dict(self._bindings)
 
-    def session(self, row_id: int) -> SessionInfo:
-        """Return a session by the store's id, read once for each request."""
-        info = self._sessions.get(row_id)
+    def session(self, columns: Sequence[Any]) -> SessionInfo:
+        """Return the session of a row of :data:`SESSION_COLUMNS`, one object for each."""
+        info = self._sessions.get(columns[0])
         if info is None:
-            row = self._connection.execute(
-                "SELECT id, key, source, root_id, end_reason, title, model, parent_key"
-                " FROM sessions WHERE id = ?",
-                (row_id,),
-            ).fetchone()
-            if row is None:  # foreign keys make this impossible in a sound file
-                raise NotFound(f"session {row_id} is missing from the store")
-            info = self._sessions[row_id] = SessionInfo(*row)
+            info = self._sessions[columns[0]] = SessionInfo(*columns)
         return info
 
 

@@ -50,7 +50,7 @@ _TABLES: Final = (
     "CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL",
     "CREATE INDEX sessions_by_parent_key ON sessions (parent_key) WHERE parent_key IS NOT NULL",
     "CREATE INDEX sessions_by_activity ON sessions (last_active_at, id)",
-    "CREATE INDEX sessions_by_title ON sessions (title_key) WHERE title_key IS NOT NULL",
+    "CREATE INDEX sessions_titled ON sessions (last_active_at, id) WHERE title_key IS NOT NULL",
     # One utterance, whole. Content comes last, so that the short columns are read
     # without its overflow pages. `index_bytes` is how much of the content the
     # indexes see (NULL: all); `substring` whether the trigram index sees the row.
@@ -74,11 +74,11 @@ _TABLES: Final = (
         UNIQUE (session_id, uid)
     ) STRICT
     """,
-    # What filtering and sorting of candidates reads: a row here is a few dozen
-    # bytes, in the messages table it shares its page with the text.
+    # The order of a session and what is counted: in the messages table a row
+    # shares its page with the text.
     """
     CREATE INDEX messages_by_session
-        ON messages (session_id, id, timestamp, role, state, substring)
+        ON messages (session_id, id, state, substring)
     """,
     "CREATE INDEX messages_by_time ON messages (timestamp, id)",
     # Long tool results whose tail no index holds.

@@ -8,12 +8,25 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, TypeVar
+from typing import IO, Any, Final, Literal, TypeVar
 
 from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
 from mnemogram.errors import InvalidArgument, StorageUnavailable
-from mnemogram.history import display, indexes, maintenance, reading, search, status, writing
+from mnemogram.history import (
+    display,
+    export,
+    indexes,
+    lifecycle,
+    maintenance,
+    reading,
+    search,
+    status,
+    writing,
+)
+from mnemogram.history.export import Exported, Imported
+from mnemogram.history.lifecycle import Deleted, Expired, Purged
 from mnemogram.history.maintenance import Maintenance
 from mnemogram.history.models import (
     AppendResult,
@@ -26,6 +39,7 @@ from mnemogram.history.models import (
     Session,
     Status,
     Time,
+    to_microseconds,
 )
 from mnemogram.history.request import checked_request
 from mnemogram.history.schema import SCHEMA
@@ -322,6 +336,97 @@ class History:
             raise InvalidArgument("reason is blank", hint=f"For example {END_REASONS[0]!r}.")
         self._write(lambda connection: writing.end_session(connection, session, reason.strip()))
 
+    # -- the end of messages
+
+    def delete_session(self, session: str) -> Deleted:
+        """Delete a session with its messages and index rows, for good.
+
+        A tombstone stays, so that a message of it that is still on its way is refused
+        and counted. Delete here first and the host's own record after it: where that
+        fails half-way, the whole may be repeated. The text may stay in free space of
+        the file until :meth:`purge`.
+
+        Args:
+            session: the session's id; it need not be there.
+        """
+        if not isinstance(session, str) or not session.strip():
+            raise InvalidArgument("session id is blank", hint="Pass the id of the session.")
+        return self._write(lambda connection: lifecycle.delete_session(connection, session))
+
+    def expire(self, before: Time, *, dry_run: bool = False) -> Expired:
+        """Delete the sessions that were last active before a time, in bounded batches.
+
+        No tombstone is left: an expired session that goes on is stored again.
+
+        Args:
+            before: aware datetime or ISO 8601.
+            dry_run: only count what would be deleted.
+        """
+        moment = to_microseconds(before, "before")
+        if dry_run:
+            with self._database.read() as connection:
+                return Expired(*lifecycle.count_expired(connection, moment), dry_run=True)
+        sessions = messages = 0
+        more = True
+        while more:
+            step = self._write(lambda connection: lifecycle.expire_step(connection, moment))
+            sessions, messages, more = sessions + step[0], messages + step[1], step[2]
+        return Expired(sessions, messages, dry_run=False)
+
+    def purge(self) -> Purged:
+        """Leave no byte of deleted or replaced text in the file, its indexes and its WAL.
+
+        Takes as long as writing the file anew, holds the write lock meanwhile, and needs
+        that much free disk.
+
+        Raises:
+            Busy: another process held the write lock too long.
+            StorageUnavailable: the disk is full, or the file damaged.
+        """
+        return lifecycle.purge(self._upkeep_store())
+
+    # -- out and in
+
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Path:
+        """Copy the file as it is now, while others read and write it.
+
+        Args:
+            path: the new file, made with mode 0600.
+            overwrite: replace a file that is there.
+            progress: called with pages copied and pages there are.
+
+        Raises:
+            InvalidArgument: the file exists, or is the store itself.
+            StorageUnavailable: it cannot be written.
+        """
+        return export.backup(self._database, path, overwrite=overwrite, progress=progress)
+
+    def export(self, stream: IO[str]) -> Exported:
+        """Write sessions, lineage, messages, states and tombstones as JSON lines.
+
+        Args:
+            stream: a text stream in UTF-8.
+        """
+        with self._database.read() as connection:
+            return export.write(export.export_lines(connection), stream)
+
+    def import_export(self, lines: Iterable[str]) -> Imported:
+        """Store what an export of :meth:`export` holds, as far as it is not there yet.
+
+        Args:
+            lines: the export, a line at a time: an open text file, for example.
+
+        Raises:
+            InvalidArgument: a line is not of this format; what came before it is stored.
+        """
+        return export.import_lines(self._write, lines)
+
     # -- reading
 
     def search(
@@ -461,10 +566,12 @@ class History:
             StoreClosed: the store was closed.
         """
         reading.checked_int(batch_size, "batch_size", 1, 100_000)
-        store = maintenance.Store(
+        return maintenance.maintain(self._upkeep_store(), batch_size=batch_size, others={})
+
+    def _upkeep_store(self) -> maintenance.Store:
+        return maintenance.Store(
             self._database, self._write, self._merged, chosen=bool(self._unsaved_choice)
         )
-        return maintenance.maintain(store, batch_size=batch_size, others={})
 
     def upkeep(
         self,

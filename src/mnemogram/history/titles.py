@@ -9,7 +9,7 @@ from typing import Final
 
 from mnemogram._native import query as q
 from mnemogram.database import Connection
-from mnemogram.history.grouping import SessionInfo, Visibility
+from mnemogram.history.grouping import SESSION_COLUMNS, SessionInfo, Visibility
 from mnemogram.text import fold
 
 __all__ = ["TitleHit", "title_hits"]
@@ -49,17 +49,20 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
     where, bindings = visibility.session_predicate()
     exact: list[tuple[int, int, TitleHit]] = []
     others: list[TitleHit] = []
-    for row_id, title, active in connection.execute(
-        "SELECT s.id, s.title, s.last_active_at FROM sessions AS s INDEXED BY sessions_by_activity"
+    for active, *columns in connection.execute(
+        f"SELECT s.last_active_at, {SESSION_COLUMNS}"
+        " FROM sessions AS s INDEXED BY sessions_titled"
         f" WHERE s.title_key IS NOT NULL AND {where}"
         " ORDER BY s.last_active_at DESC, s.id DESC LIMIT :most",
         {**bindings, "most": _MOST_TITLES},
     ):
+        session = visibility.session(columns)
+        title = session.title or ""
         base, number = _base(title)
         if wanted in (base, fold(title)):
-            hit = TitleHit(visibility.session(row_id), active, True)
+            hit = TitleHit(session, active, True)
             exact.append((number, active, hit))
         elif matcher.matches(title):
-            others.append(TitleHit(visibility.session(row_id), active, False))
+            others.append(TitleHit(session, active, False))
     exact.sort(key=lambda each: each[:2], reverse=True)
     return [hit for _, _, hit in exact] + others

@@ -138,7 +138,7 @@ def _derived_uid(position: int, row: dict[str, Any], timestamp: int | None) -> s
         "" if timestamp is None else str(timestamp),
     )
     digest = hashlib.sha256("\0".join(f"{len(part)}:{part}" for part in parts).encode())
-    return f"{_DERIVED}{digest.hexdigest()[:32]}"
+    return f"{_DERIVED}{digest.hexdigest()[:20]}"
 
 
 def _row(message: Message, position: int, now: int, notes: list[str]) -> dict[str, Any]:
