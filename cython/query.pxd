@@ -10,6 +10,10 @@ cdef extern from "match.h" nogil:
     enum:
         TM_WORDS
         TM_SUBSTRING
+        TM_ADJACENT
+        TM_PREFIX
+        TM_INSIDE
+        TM_OVERLAPS
         TM_SPANS
         TM_AND
         TM_OR
@@ -29,7 +33,7 @@ cdef extern from "match.h" nogil:
 
     int tm_set_new(const tc_config *config, int mode, tm_set **out)
     void tm_set_free(tm_set *set)
-    int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int prefix)
+    int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags)
     int tm_scan(const tm_set *set, int flags, const char *text, int n, void *context,
                 tm_hit_fn hit, int *length)
     int tm_evaluate(const int *program, int n, const uint8_t *seen)
@@ -104,6 +108,7 @@ cdef class Matcher:
     cdef bint monotone               # no Not: more matches never turn it false
     cdef readonly tuple phrases      # positive leaves; indexes of occurrences
     cdef readonly bint substring
+    cdef readonly bint adjacent
     cdef Tokenizer tokenizer         # keeps the set's config alive
     cdef int add(self, Phrase phrase) except -1
     cdef void assemble(self, Node node, bint positive, list program, list kept,

@@ -2,6 +2,8 @@
 # cython: language_level=3
 """Queries: any string to a tree, the tree to FTS5 expressions and to a matcher of texts."""
 
+from unicodedata import category
+
 cimport cython
 from libc.limits cimport INT_MAX
 from libc.stdint cimport uint8_t

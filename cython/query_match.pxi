@@ -90,19 +90,21 @@ cdef bytes utf8_of(object text):
 cdef class Matcher:
     """A compiled query: tests texts, finds occurrences and counts them.
 
-    It gives the same answer as an index by cjk_unicode61 over the same columns. Immutable, and
+    It gives the same answer as an index by cjk_unicode61 over the same columns, also for what that
+    index cannot serve (a phrase that begins with a mark of a cluster). Immutable, and
     may be used by several threads; the interpreter is released while texts are scanned.
     """
 
     def __cinit__(self, Node root, tuple positive not None, tuple negative not None,
-                  Tokenizer tokenizer not None, bint substring):
+                  Tokenizer tokenizer not None, bint substring, bint adjacent):
         cdef list program = []
         self.tokenizer = tokenizer
         self.phrases = positive
         self.substring = substring
+        self.adjacent = adjacent
         self.nphrase = <int>(len(positive) + len(negative))
-        if tm_set_new(tokenizer.config, TM_SUBSTRING if substring else TM_WORDS,
-                      &self.set) != TC_OK:
+        if tm_set_new(tokenizer.config, (TM_SUBSTRING if substring else TM_WORDS)
+                      | (TM_ADJACENT if adjacent else 0), &self.set) != TC_OK:
             raise MemoryError
         for leaf in positive + negative:
             self.add(leaf)
@@ -132,7 +134,11 @@ cdef class Matcher:
             tokens[i].text = <bytes>texts[i]
             tokens[i].ntext = <int>len(<bytes>texts[i])
             tokens[i].flags = (<Token>phrase.tokens[i]).flags
-        rc = tm_set_add(self.set, tokens, <int>len(texts), phrase.prefix)
+            if i and (<Token>phrase.tokens[i]).start < (<Token>phrase.tokens[i - 1]).end:
+                tokens[i].flags |= TM_OVERLAPS
+        rc = tm_set_add(self.set, tokens, <int>len(texts),
+                        (TM_PREFIX if phrase.prefix else 0)
+                        | (TM_INSIDE if begins_inside(phrase) else 0))
         free(tokens)
         if rc != TC_OK:
             raise MemoryError
@@ -236,7 +242,8 @@ cdef class Matcher:
                 result.append((hits.items[i].phrase, start, characters))
         finally:
             free(hits.items)
-        return result
+        # A mark inside a cluster is met in both bigrams that hold the cluster.
+        return list(dict.fromkeys(result))
 
     def count(self, text):
         """Count the positive phrases in a text.
@@ -275,12 +282,14 @@ cdef Py_ssize_t program_depth(list program):
     return most
 
 
-def compile(query, *, bint substring=False):
+def compile(query, *, bint substring=False, bint adjacent=False):
     """Compile a query for matching texts.
 
     Args:
         query: a :class:`Query` or a node of one.
         substring: whether phrases may begin and end inside words, as the trigram route finds them.
+        adjacent: whether a run of CJK must stand in the text without a gap. An index of bigrams
+            also finds ``的好的`` in ``真的好，好的``; this is the check that takes such rows out.
 
     Returns:
         The matcher; for a query with nothing positive one that matches nothing.
@@ -297,4 +306,4 @@ def compile(query, *, bint substring=False):
         tokenizer = (<Query>query).tokenizer
     else:
         tokenizer = (<Phrase>(kept + dropped)[0]).tokenizer if root is not None else tokenizer_for()
-    return Matcher(root, tuple(kept), tuple(dropped), tokenizer, substring)
+    return Matcher(root, tuple(kept), tuple(dropped), tokenizer, substring, adjacent)

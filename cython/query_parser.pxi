@@ -228,7 +228,8 @@ cdef Phrase phrase_of(str source, list tokens, Py_ssize_t offset, bint quoted, b
     if not prefix and not quoted and len(tokens) > 1 and last.flags & TC_WORD:
         before = tokens[-2]
         gap = source[before.end:last.start]
-        prefix = bool(gap) and not (set(gap) <= APOSTROPHES)
+        # Marks divide the words of some scripts, as unicode61 has it; they join nothing.
+        prefix = any([c not in APOSTROPHES and category(c)[0] != "M" for c in gap])
     moved = tuple([make_token(token.text, token.flags, token.start + offset, token.end + offset)
                    for token in tokens])
     return make_phrase(source[first.start:last.end], moved, prefix, star, quoted,

@@ -155,17 +155,32 @@ cdef class Phrase(Node):
     def servable(self, str route not None):
         """Whether an index can find every text that holds this phrase.
 
-        ``cjk``: always. ``fts5`` (plain unicode61): no CJK, cluster or emoji token. ``trigram``
+        ``cjk``: unless it begins inside a cluster. ``fts5`` (plain unicode61): no CJK, cluster or emoji token. ``trigram``
         (word_trigram): a word of three characters. ``stock_trigram``: a piece of three characters
         of any script. ``like``: always.
         """
-        if route == "cjk" or route == "like":
+        if route == "like":
             return True
+        if route == "cjk":
+            return not begins_inside(self)
         if route == "fts5":
             return not (self.flags & (TC_CJK | TC_CLUSTER | TC_EMOJI))
         if route == "trigram" or route == "stock_trigram":
             return bool(trigrams_of(self, route == "stock_trigram"))
         raise ValueError(f"unknown route {route!r}")
+
+    @property
+    def gapless(self):
+        """Whether it holds a run of three or more CJK characters or clusters.
+
+        An index finds such a run by bigrams at consecutive positions, between which a text may
+        have punctuation. ``compile(..., adjacent=True)`` tells.
+        """
+        cdef Py_ssize_t i
+        for i in range(1, len(self.tokens)):
+            if (<Token>self.tokens[i]).start < (<Token>self.tokens[i - 1]).end:
+                return True
+        return False
 
     def __repr__(self):
         star = "*" if self.prefix else ""
@@ -174,6 +189,12 @@ cdef class Phrase(Node):
     def __reduce__(self):
         return make_phrase, (self.text, self.tokens, self.prefix, self.star, self.quoted,
                              self.start, self.end, self.tokenizer)
+
+
+cdef bint begins_inside(Phrase phrase) except -1:
+    """Whether it begins with a mark of a cluster (Thai, Lao, Khmer, Myanmar) without its base."""
+    cdef Token first = phrase.tokens[0]
+    return bool(first.flags & TC_CLUSTER) and category(first.text[0])[0] == "M"
 
 
 cpdef Phrase make_phrase(str text, tuple tokens, bint prefix, bint star, bint quoted,

@@ -17,7 +17,8 @@ typedef struct {
   int first; /* index of its first token in tm_set.tokens */
   int ntoken;
   int prefix;
-  int next; /* next phrase of the same chain, or -1 */
+  int inside; /* kinds of token inside which it may begin: TC_WORD, TC_CLUSTER, or 0 */
+  int next;   /* next phrase of the same chain, or -1 */
 } phrase;
 
 typedef struct {
@@ -47,6 +48,7 @@ typedef struct {
   int next;
   int position;
   int start;
+  int end; /* of the token before */
 } partial;
 
 typedef struct {
@@ -114,10 +116,6 @@ void tm_set_free(tm_set *set) {
   free(set);
 }
 
-static int begins_inside(const tm_set *set, const phrase *p) {
-  return set->mode == TM_SUBSTRING && (set->items[p->first].flags & TC_WORD);
-}
-
 /* Puts a phrase at the head of the chain where its first token is looked up. */
 static void enter(tm_set *set, int index) {
   phrase *p = &set->phrases[index];
@@ -125,7 +123,7 @@ static void enter(tm_set *set, int index) {
   int *head;
   if (p->ntoken == 0) return;
   first = &set->items[p->first];
-  if (begins_inside(set, p)) {
+  if (p->inside) {
     head = &set->inside;
   } else if (p->ntoken == 1 && p->prefix) {
     head = &set->prefixes[(uint8_t)set->bytes[first->text]];
@@ -151,7 +149,7 @@ static int rehash(tm_set *set) {
   return TC_OK;
 }
 
-int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int prefix) {
+int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags) {
   phrase *p;
   int rc = grow((void **)&set->phrases, &set->aphrase, set->nphrase + 1, sizeof *set->phrases);
   if (rc == TC_OK)
@@ -181,7 +179,12 @@ int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int prefix) {
   p = &set->phrases[set->nphrase];
   p->first = set->nitem;
   p->ntoken = ntoken;
-  p->prefix = prefix;
+  p->prefix = flags & TM_PREFIX;
+  p->inside = 0;
+  if (ntoken > 0) {
+    if (set->mode & TM_SUBSTRING) p->inside = tokens[0].flags & TC_WORD;
+    if (flags & TM_INSIDE) p->inside |= tokens[0].flags & TC_CLUSTER;
+  }
   p->next = -1;
   set->nitem += ntoken;
   enter(set, set->nphrase++);
@@ -267,7 +270,7 @@ static void narrow(scan *s, int flags, const char *token, int ntoken, int from, 
                    int *end) {
   int first = *start, last = *end;
   if (from == 0 && to == ntoken) return;
-  if (!(flags & TC_WORD)) {
+  if (!(flags & (TC_WORD | TC_CLUSTER))) {
     *end = beginning_end(s, token, to, first, last);
     return;
   }
@@ -279,11 +282,11 @@ static void narrow(scan *s, int flags, const char *token, int ntoken, int from, 
   }
 }
 
-static int wait_for(scan *s, int index, int next, int position, int start) {
+static int wait_for(scan *s, int index, int next, int position, int start, int end) {
   partials *p = &s->next;
   int rc = grow((void **)&p->items, &p->allocated, p->n + 1, sizeof *p->items);
   if (rc != TC_OK) return rc;
-  p->items[p->n++] = (partial){index, next, position, start};
+  p->items[p->n++] = (partial){index, next, position, start, end};
   return TC_OK;
 }
 
@@ -294,7 +297,7 @@ static int fits(const tm_set *set, const phrase *p, int next, int flags, const c
                 int ntoken, int *to) {
   const item *it = &set->items[p->first + next];
   int last = next == p->ntoken - 1;
-  int open = last && (p->prefix || (set->mode == TM_SUBSTRING && (it->flags & TC_WORD) &&
+  int open = last && (p->prefix || ((set->mode & TM_SUBSTRING) && (it->flags & TC_WORD) &&
                                     (flags & TC_WORD)));
   *to = it->ntext;
   if (open ? ntoken < it->ntext : ntoken != it->ntext) return 0;
@@ -305,10 +308,11 @@ static int fits(const tm_set *set, const phrase *p, int next, int flags, const c
 static int take(scan *s, int index, int next, int position, int begun, int flags,
                 const char *token, int ntoken, int from, int to, int start, int end) {
   const phrase *p = &s->set->phrases[index];
+  int whole = end;
   if (s->spans) narrow(s, flags, token, ntoken, from, to, &start, &end);
   if (next == 0) begun = start;
   if (next == p->ntoken - 1) return s->hit(s->context, index, position, begun, end);
-  return wait_for(s, index, next + 1, position, begun);
+  return wait_for(s, index, next + 1, position, begun, whole);
 }
 
 static const char *find(const char *text, int n, const char *wanted, int m) {
@@ -322,14 +326,14 @@ static const char *find(const char *text, int n, const char *wanted, int m) {
   return NULL;
 }
 
-/* A phrase that may begin inside a word, against one token. */
+/* A phrase that may begin inside a word or cluster, against one token. */
 static int take_inside(scan *s, int index, int flags, const char *token, int ntoken, int start,
                        int end) {
   const phrase *p = &s->set->phrases[index];
   const item *it = &s->set->items[p->first];
   const char *wanted = s->set->bytes + it->text, *at = token;
   int rc = TC_OK;
-  if (!(flags & TC_WORD) || ntoken < it->ntext) {
+  if (!(flags & p->inside) || ntoken < it->ntext) {
     if (p->ntoken == 1 && p->prefix ? ntoken < it->ntext : ntoken != it->ntext) return TC_OK;
     if (memcmp(token, wanted, (size_t)it->ntext)) return TC_OK;
     return take(s, index, 0, s->position, 0, flags, token, ntoken, 0, it->ntext, start, end);
@@ -363,6 +367,9 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
   if (ntoken <= 0) return TC_OK;
   for (int i = 0; rc == TC_OK && i < s->now.n; i++) {
     partial waiting = s->now.items[i];
+    if ((set->mode & TM_ADJACENT) && start >= waiting.end &&
+        (set->items[set->phrases[waiting.phrase].first + waiting.next].flags & TM_OVERLAPS))
+      continue;
     if (fits(set, &set->phrases[waiting.phrase], waiting.next, flags, token, ntoken, &to)) {
       rc = take(s, waiting.phrase, waiting.next, waiting.position, waiting.start, flags, token,
                 ntoken, 0, to, start, end);

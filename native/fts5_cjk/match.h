@@ -14,9 +14,18 @@
 
 #include "text_core.h"
 
-/* How a set matches. */
+/* How a set matches, a sum of these. */
 #define TM_WORDS 0     /* whole tokens, as the index does */
 #define TM_SUBSTRING 1 /* a phrase may begin and end inside a word (TC_WORD) */
+#define TM_ADJACENT 2  /* tokens that overlap in the query must overlap in the text: an
+                       ** index cannot tell `ab` and `bc` of `abc` from those of `ab, bc` */
+
+/* Of a phrase, a sum of these. */
+#define TM_PREFIX 1 /* the last token may be a beginning */
+#define TM_INSIDE 2 /* the first may be an end: it begins with a cluster's mark */
+
+/* Added to the flags of a token that overlaps the one before it in the query. */
+#define TM_OVERLAPS 0x10000
 
 /* What a scan looks for. */
 #define TM_SPANS 1 /* exact spans, and every place inside a word */
@@ -42,7 +51,7 @@ void tm_set_free(tm_set *set);
 
 /* Adds the next phrase; phrases are numbered from 0 in the order of adding.
 ** A phrase without tokens is allowed and never occurs. */
-int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int prefix);
+int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags);
 
 /* Scans one column of a document. *length (may be NULL) receives its length in
 ** tokens, as FTS5 counts it; it is only complete if the scan was not ended. */

@@ -79,6 +79,7 @@ def show(node: Node | None) -> str:
         ("🎉", "<🎉>"),
         ("ＡＢＣ１２３", "<abc123>"),
         ("臺灣", "<台湾>"),
+        ("हिन्दी", "<ह न द>"),
         ("ﾃｽﾄ", "<テス スト>"),
         # prefixes
         ("cach*", "<cach>*"),
@@ -238,6 +239,7 @@ def test_a_phrase_knows_where_it_came_from() -> None:
         ("地铁站", "cjk stock_trigram like"),
         ("把cacheA", "cjk trigram stock_trigram like"),
         ("หมอ", "cjk stock_trigram like"),
+        ("ี่กา", "stock_trigram like"),
         ("🎉", "cjk like"),
     ],
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from mnemogram._native import text_core
@@ -25,10 +26,16 @@ def positions(text: str, options: Mapping[str, str] = DEFAULTS) -> Positions:
     return found
 
 
+def is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"
+
+
 def fits(phrase: Phrase, place: int, token: str, flags: int, substring: bool) -> bool:
     """Whether a token of a document can be the one at a place of a phrase."""
     wanted = phrase.tokens[place]
     first, last = place == 0, place == len(phrase.tokens) - 1
+    if first and flags & wanted.flags & text_core.CLUSTER and is_mark(wanted.text[0]):
+        return wanted.text in token if last else token.endswith(wanted.text)
     if substring and flags & text_core.WORD and wanted.flags & text_core.WORD:
         if first and last:
             return wanted.text in token
