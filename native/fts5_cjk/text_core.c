@@ -424,6 +424,7 @@ static int reserve(scanner *s, size_t used, size_t n) {
   size_t capacity = s->capacity;
   char *grown;
   if (capacity - used >= n) return TC_OK;
+  if (n > INT_MAX || used > INT_MAX - n) return TC_NOMEM; /* lengths are reported as int */
   while (capacity - used < n) {
     if (capacity > SIZE_MAX / 2) return TC_NOMEM;
     capacity *= 2;
@@ -561,34 +562,94 @@ static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
   return emit_tail(s, TC_CJK, count, &now);
 }
 
+static uint8_t mark_class(uint32_t cp) {
+  uint32_t page = cp >> 8;
+  return tt_mark_classes[page == 0x0E ? 0 : page == 0x10 ? 1 : 2][cp & 0xFF];
+}
+
+/* Puts the marks in out[from..to) into canonical order. Each has three bytes. Few
+** classes exist, so one pass for each is linear however long the text is. */
+static int order_marks(scanner *s, size_t from, size_t to) {
+  size_t used = to, i;
+  int class = -1;
+  int rc = reserve(s, to, to - from);
+  if (rc != TC_OK) return rc;
+  while (used < to + (to - from)) {
+    int next = 256;
+    for (i = from; i < to; i += 3) {
+      const uint8_t *z = (const uint8_t *)s->out + i;
+      int own = mark_class((z[0] & 0x0Fu) << 12 | (z[1] & 0x3Fu) << 6 | (z[2] & 0x3Fu));
+      if (own == class) {
+        memcpy(s->out + used, z, 3);
+        used += 3;
+      } else if (own > class && own < next) {
+        next = own;
+      }
+    }
+    class = next;
+  }
+  memcpy(s->out + from, s->out + to, to - from);
+  return TC_OK;
+}
+
+/* Takes one cluster and leaves its text, in canonical order and composed, behind
+** unit->from. */
+static int take_cluster(scanner *s, const uint8_t **at, character *c, unit *now) {
+  size_t marks = now->from; /* where the marks since the last base begin */
+  int highest = 0, disorder = 0, joined = 0, rc;
+  uint32_t kind = R_KIND(c->r);
+  uint32_t last = 0;
+  now->to = now->from;
+  do {
+    uint32_t cp = folded(c);
+    int class = kind == TT_CLUSTER ? 0 : mark_class(cp);
+    if (class == 0) {
+      if (disorder) {
+        rc = order_marks(s, marks, now->to);
+        if (rc != TC_OK) return rc;
+      }
+      highest = disorder = joined = 0;
+    } else if (class < highest) {
+      disorder = 1;
+    } else {
+      highest = class;
+      joined = kind == TT_CLUSTER_JOIN;
+    }
+    if (s->capacity - now->to < 4) {
+      rc = reserve(s, now->to, 4);
+      if (rc != TC_OK) return rc;
+    }
+    if (cp == 0x102E && last == 0x1025) {
+      cp = 0x1026; /* the one pair of these blocks that Unicode composes */
+      now->to -= 3;
+    }
+    now->to = (size_t)(encode(s->out + now->to, cp) - s->out);
+    last = cp;
+    if (class == 0) marks = now->to;
+    do {
+      *at += c->n;
+      look(s, *at, c);
+      kind = R_KIND(c->r);
+    } while (kind == TT_EXTEND || (c->r & R_DIACRITIC));
+  } while (kind == TT_CLUSTER_MARK || kind == TT_CLUSTER_JOIN || (kind == TT_CLUSTER && joined));
+  return disorder ? order_marks(s, marks, now->to) : TC_OK;
+}
+
 static int scan_clusters(scanner *s, const uint8_t **at, character *c) {
   unit before = {0, 0, NULL, NULL}, now = {0, 0, NULL, NULL};
   int count = 0, rc;
   do {
-    uint32_t kind = R_KIND(c->r);
-    int joined;
     before = now;
     if (before.from >= s->capacity / 2) {
+      /* Only the cluster before is still wanted. */
       memmove(s->out, s->out + before.from, before.to - before.from);
       before.to -= before.from;
       before.from = 0;
     }
     now.start = *at;
-    now.from = now.to = before.to;
-    do {
-      joined = kind == TT_CLUSTER_JOIN;
-      if (s->capacity - now.to < 4) {
-        rc = reserve(s, now.to, 4);
-        if (rc != TC_OK) return rc;
-      }
-      now.to = (size_t)(encode(s->out + now.to, folded(c)) - s->out);
-      do {
-        *at += c->n;
-        look(s, *at, c);
-        kind = R_KIND(c->r);
-      } while (kind == TT_EXTEND || (c->r & R_DIACRITIC));
-    } while (kind == TT_CLUSTER_MARK || kind == TT_CLUSTER_JOIN ||
-             (kind == TT_CLUSTER && joined));
+    now.from = before.to;
+    rc = take_cluster(s, at, c, &now);
+    if (rc != TC_OK) return rc;
     now.end = *at;
     if (count < 2) count++;
     rc = emit_unit(s, TC_CLUSTER, count, &before, &now);

