@@ -134,11 +134,13 @@ class _Search:
     def _add_glued(self, found: Found, query: q.Query, marker: q.Matcher) -> None:
         state = self._usable(indexes.TRIGRAM.name)
         expression = q.to_trigram(query, stock=True)
-        if state is None or state.token_version or expression is None:
-            return
-        glued = self._indexed(state, expression, marker, marker)
+        glued = None
+        if state is not None and not state.token_version and expression is not None:
+            glued = self._indexed(state, expression, marker, marker)
         if glued is not None:
             found.add(glued)
+        else:
+            found.complete = False  # nothing here can tell
 
     def _checked(self, query: q.Query, marker: q.Matcher) -> _Answer:
         """No index serves the whole query: one that narrows it, then the text itself."""

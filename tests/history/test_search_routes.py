@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""One query means the same on every route, and no query text breaks any of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemogram import History, Message, SearchResult
+from mnemogram._native import query as q
+from mnemogram.history import display, search
+from mnemogram.history.request import checked_request
+
+WORDS = (
+    "牙医",
+    "牙",
+    "复诊",
+    "cache",
+    "cacheA",
+    "node",
+    "v2",
+    "東京",
+    "天気",
+    "テスト",
+    "예약",
+    "예",
+)
+GLUE = ("", "", " ", "、", "-", "/", ": ", "。")
+
+text = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GLUE)), max_size=6).map(
+    lambda parts: "".join(word + glue for word, glue in parts)
+)
+term = st.one_of(
+    st.sampled_from(WORDS),
+    st.sampled_from(WORDS).map(lambda word: f"{word}*"),
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(
+        lambda words: '"' + " ".join(words) + '"'
+    ),
+    st.lists(st.sampled_from(WORDS), min_size=2, max_size=3).map("-".join),
+)
+query = st.recursive(
+    term,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from((" ", " AND ", " OR ", " NOT ")), inner).map("".join),
+        inner.map(lambda each: f"({each})"),
+    ),
+    max_leaves=5,
+)
+
+
+def strictly(history: History, asked: str) -> SearchResult:
+    """Return what the first route finds."""
+    request = checked_request(
+        asked,
+        limit=10,
+        roles=("user",),
+        sort="relevance",
+        detail="adaptive",
+        window=1,
+        after=None,
+        before=None,
+        sources=None,
+        exclude_sessions=(),
+        current_session=None,
+        timeout=10.0,
+        cursor=None,
+        budget=display.DEFAULT_BUDGET,
+        cascade=False,
+    )
+    with history._database.read(timeout=10.0) as connection:
+        return search.discover(connection, request)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(text, min_size=1, max_size=8), st.lists(query, min_size=1, max_size=4))
+def test_every_route_finds_the_same(corpus: list[str], queries: list[str]) -> None:
+    with TemporaryDirectory() as directory:
+        options = {
+            "extension": {},
+            "none": {"load_extension": False},
+            "no trigrams": {"load_extension": False, "trigram": False},
+            "gap": {},
+        }
+        for name, option in options.items():
+            path = Path(directory) / f"{name}.db"
+            if name == "gap":  # everything was written before the index was there
+                with History.open(path, load_extension=False, synchronous="normal") as writer:
+                    _fill(writer, corpus)
+            with History.open(path, synchronous="normal", **option) as history:
+                if name == "gap":
+                    history.append("later", [Message("user", "x")])
+                else:
+                    _fill(history, corpus)
+                for asked in queries:
+                    matcher = q.compile(q.parse(asked))
+                    expected = {
+                        str(place) for place, each in enumerate(corpus) if matcher.matches(each)
+                    }
+                    result = strictly(history, asked)
+                    found = {hit.session_id for hit in result.results}
+                    if name == "no trigrams" and not result.complete:
+                        assert found <= expected, (name, result.search_path, asked)
+                    else:
+                        assert found == expected, (name, result.search_path, asked)
+
+
+def _fill(history: History, corpus: list[str]) -> None:
+    history.append_many(
+        [(str(place), [Message("user", each)]) for place, each in enumerate(corpus)]
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> History:
+    history = History.open(tmp_path_factory.mktemp("fuzz") / "s.db", synchronous="normal")
+    _fill(history, [word + glue for word in WORDS for glue in GLUE])
+    return history
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=60) | st.text(alphabet="\"*()-^:+{}[]\0 'ANDORT牙a1é\ud800", max_size=40))
+def test_no_query_text_raises(store: History, asked: str) -> None:
+    result = store.search(asked, roles=("user", "tool"))
+    assert result.success
+    assert (result.count > 0) or result.hint
+
+
+@settings(max_examples=25, deadline=None)
+@given(query, st.sampled_from(("newest", "oldest")))
+def test_sorting_by_time_finds_what_relevance_finds(store: History, asked: str, sort: str) -> None:
+    def everything(order: str) -> set[str]:
+        seen: set[str] = set()
+        cursor = None
+        while True:
+            result = store.search(asked, sort=order, limit=10, cursor=cursor)  # type: ignore[arg-type]
+            seen |= {hit.session_id for hit in result.results}
+            cursor = result.cursor
+            if cursor is None:
+                return seen
+
+    assert everything(sort) == everything("relevance")
