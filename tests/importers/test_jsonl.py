@@ -21,6 +21,7 @@ SESSION = {
     "started_at": "2026-03-01T01:00:00Z",
     "end_reason": "daily",
 }
+GONE = {"type": "tombstone", "session": "gone", "deleted_at": "2026-03-01T00:00:00Z"}
 TOOL = {
     "type": "message",
     "session": "s1",
@@ -38,7 +39,7 @@ TOOL = {
 
 
 def test_every_field_of_the_export_comes_back(load: Load) -> None:
-    (batch,), report = load(lines=[HEADER, SESSION, TOOL])
+    (batch,), report = load(lines=[HEADER, GONE, SESSION, TOOL])
     assert report.format == "jsonl"
     session = batch.session
     assert (session.id, session.source, session.title) == ("s1", "telegram", "牙医")
@@ -56,8 +57,12 @@ def test_every_field_of_the_export_comes_back(load: Load) -> None:
         "content",
     ):
         assert getattr(message, name) == TOOL[name]
-    assert batch.states == {"u2": "compacted"}
-    assert batch.end_reason == "daily"
+    about, record = batch.records
+    assert (about["end_reason"], about["parent"]) == ("daily", "s0")
+    assert record["state"] == "compacted"
+    assert report.tombstones == [
+        {"type": "tombstone", "session": "gone", "deleted_at": "2026-03-01T00:00:00+00:00"}
+    ]
 
 
 def test_a_session_without_messages_is_kept(load: Load) -> None:
@@ -107,6 +112,7 @@ def test_a_long_file_comes_in_pieces(load: Load) -> None:
         {"session": "a", "role": "user", "content": 4},
         {"session": " ", "role": "user", "content": "x"},
         {"type": "session"},
+        {"type": "tombstone", "session": "s"},
         [1],
         3,
     ],

@@ -90,8 +90,8 @@ def _run(env: Env, history: History, messages: int) -> int:
     steps: list[dict[str, Any]] = []
     page = Page(env.out)
     if not env.json:
-        line = Text("mnemogram ", style="bold magenta")
-        line.append(f"{stored:,} messages stored and indexed in {seconds:.1f} s", style="not bold")
+        line = Text().append("mnemogram ", style="bold magenta")
+        line.append(f"{stored:,} messages stored and indexed in {seconds:.1f} s")
         page.line(line)
     good = True
     first: SearchResult | None = None
@@ -153,12 +153,12 @@ def _show(
     env: Env, page: Page, scene: _Scene, result: SearchResult, elapsed: float, found: bool
 ) -> None:
     page.line()
-    head = Text("search ", style="dim")
+    head = Text().append("search ", style="dim")
     head.append(scene.query, style="bold yellow")
     head.append(f"   {scene.why}", style="dim")
     page.line(head)
     noun = "conversation" if result.count == 1 else "conversations"
-    how = Text(f"{result.count} {noun}", style="green" if found else "bold red")
+    how = Text().append(f"{result.count} {noun}", style="green" if found else "bold red")
     how.append(f" by route {result.search_path} in {elapsed * 1000:.1f} ms", style="dim")
     page.line(how, 2)
     for number, hit in enumerate(result.results, 1):
@@ -172,7 +172,7 @@ def _scroll(page: Page, history: History, result: SearchResult) -> None:
     anchor = hit.match_message_id
     around, elapsed = _timed(lambda: history.scroll(hit.session_id, anchor, window=2))
     page.line()
-    head = Text("scroll ", style="dim")
+    head = Text().append("scroll ", style="dim")
     head.append(clean(hit.session_id), style="bold yellow")
     head.append(f"   around message {anchor}, in {elapsed * 1000:.1f} ms", style="dim")
     page.line(head)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -25,7 +26,8 @@ from rich.progress import (
 from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_option
 from mnemogram.cli.render import clean
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import Message, Role, Session
+from mnemogram.history.export import Imported
+from mnemogram.history.models import AppendResult, Message, Role, Session
 from mnemogram.history.store import History
 from mnemogram.importers import FORMATS, Batch, ImportFailed, Report, read
 
@@ -53,7 +55,10 @@ class _Result:
             "file": self.report.file,
             "format": self.report.format,
             "conversations": len(self.sessions),
-            **{name: self.counts[name] for name in ("inserted", "repeated", "refused")},
+            **{
+                name: self.counts[name]
+                for name in ("inserted", "repeated", "refused", "tombstones")
+            },
             "skipped": dict(self.report.skipped),
             "notes": dict(self.notes),
             "problem_count": self.report.problem_count,
@@ -109,7 +114,9 @@ def import_(
                 "success": not failed,
                 "dry_run": dry_run,
                 "conversations": len(set().union(*(each.sessions for each in results))),
-                **{name: totals[name] for name in ("inserted", "repeated", "refused")},
+                **{
+                    name: totals[name] for name in ("inserted", "repeated", "refused", "tombstones")
+                },
                 "seconds": round(elapsed, 3),
                 "files": [each.to_dict() for each in results],
             }
@@ -153,6 +160,11 @@ def _file(
         except ImportFailed as error:
             result.error = error
         _store(history, waiting, result)
+    tombstones = result.report.tombstones
+    if tombstones and history is not None:
+        restored = _restore(history, tombstones)
+        result.counts["tombstones"] += restored.tombstones
+        result.notes.update(restored.notes)
     return result
 
 
@@ -171,7 +183,12 @@ def _renamed(batch: Batch, source: str | None, session: str | None, result: _Res
                 hint="Leave --session out; each conversation gets an id of its own.",
             )
         changed = replace(changed, id=session)
-    return batch._replace(session=changed)
+    if changed == batch.session:
+        return batch
+    named = {"session": {"id": changed.id, "source": changed.source}}
+    named["message"] = {"session": changed.id}
+    records = tuple(record | named[record["type"]] for record in batch.records)
+    return Batch(changed, batch.messages, records)
 
 
 def _store(history: History | None, batches: list[Batch], result: _Result) -> None:
@@ -180,7 +197,7 @@ def _store(history: History | None, batches: list[Batch], result: _Result) -> No
         result.counts["read"] += sum(len(batch.messages) for batch in batches)
         return
     try:
-        added = history.append_many([(batch.session, batch.messages) for batch in batches])
+        added = _append(history, batches)
     except InvalidArgument as error:
         if len(batches) == 1:
             result.report.problem(f"session {batches[0].session.id}", str(error))
@@ -189,25 +206,22 @@ def _store(history: History | None, batches: list[Batch], result: _Result) -> No
         for batch in batches:
             _store(history, [batch], result)
         return
-    for batch, one in zip(batches, added, strict=True):
+    for one in added:
         result.counts["inserted"] += one.inserted
         result.counts["repeated"] += one.repeated
         result.counts["refused"] += one.refused
         result.notes.update(note.rpartition(": ")[2] for note in one.notes)
-        if not one.refused:
-            _restore(history, batch)
 
 
-def _restore(history: History, batch: Batch) -> None:
-    """Bring back what only our own export has: states, and why a session ended."""
-    compacted = [uid for uid, state in batch.states.items() if state == "compacted"]
-    rewound = [uid for uid, state in batch.states.items() if state == "rewound"]
-    if compacted:
-        history.mark_compacted(batch.session.id, compacted)
-    if rewound:
-        history.rewind(batch.session.id, rewound)
-    if batch.end_reason:
-        history.end_session(batch.session.id, batch.end_reason)
+def _append(history: History, batches: list[Batch]) -> list[AppendResult] | list[Imported]:
+    if all(batch.records for batch in batches):
+        return [_restore(history, (record for batch in batches for record in batch.records))]
+    return history.append_many([(batch.session, batch.messages) for batch in batches])
+
+
+def _restore(history: History, records: Iterable[dict[str, Any]]) -> Imported:
+    """Store lines of our own export, which hold what an append does not take."""
+    return history.import_export(json.dumps(record) for record in records)
 
 
 @contextmanager
@@ -254,7 +268,11 @@ def _show(env: Env, result: _Result, dry_run: bool) -> None:
         env.say(f"  {clean(result.error.hint)}")
 
 
-_SAID: Final = (("repeated", "known before"), ("refused", "refused: their session was deleted"))
+_SAID: Final = (
+    ("repeated", "known before"),
+    ("refused", "refused: their session was deleted"),
+    ("tombstones", "deletions taken over"),
+)
 
 
 def _show_total(env: Env, results: list[_Result], dry_run: bool, elapsed: float) -> None:

@@ -123,11 +123,13 @@ class Page:
             indent: columns.
             most: characters to show of a message that is not the anchor.
         """
-        head = Text("▸ " if message.anchor else "  ", style="bold yellow")
+        head = Text()
+        head.append("▸ " if message.anchor else "  ", style="bold yellow")
         head.append(message.role, style=_ROLE_STYLES.get(message.role, "bold"))
         if message.tool_name:
             head.append(f" {clean(message.tool_name)}", style="yellow")
-        head.append(f"  {local_time(message.timestamp)}  #{message.id}", style="dim")
+        when = "" if message.timestamp is None else f"{local_time(message.timestamp)}  "
+        head.append(f"  {when}#{message.id}", style="dim")
         if message.state != "active":
             head.append(f"  {message.state}", style="dim italic")
         if message.tool_status:

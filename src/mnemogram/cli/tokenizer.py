@@ -80,8 +80,8 @@ def tokens(env: Env, words: tuple[str, ...], query: bool, options: tuple[str, ..
         return OK if found else NOTHING
     page = Page(env.out)
     for token in found:
-        line = Text(f"{token.start:>5} {token.end:>5}  ", style="dim")
-        line.append(clean(token.text), style="bold cyan not dim")
+        line = Text().append(f"{token.start:>5} {token.end:>5}  ", style="dim")
+        line.append(clean(token.text), style="bold cyan")
         covered = source[token.start : token.end]
         if covered != token.text:
             line.append(f"  from {clean(covered)}")

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import Message, Role, Session, State, to_microseconds
+from mnemogram.history.models import Message, Role, Session, to_microseconds
 
 __all__ = [
     "BATCH_MESSAGES",
@@ -90,14 +90,13 @@ class Batch(NamedTuple):
     Attributes:
         session: the conversation; the same in each of its pieces.
         messages: in order, each with a uid that is the same at every import.
-        states: uids whose state is not ``active``; only our own export has them.
-        end_reason: why the session ended; only our own export has it.
+        records: the same as lines of our own export, where the file is in its format:
+            they also hold what an append does not take, such as states.
     """
 
     session: Session
     messages: list[Message]
-    states: Mapping[str, State] = {}
-    end_reason: str | None = None
+    records: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +127,7 @@ class Report:
         skipped: what was left out on purpose (system prompts, reasoning), counted.
         problems: records that could not be used, the first hundred of them.
         problem_count: how many there were.
+        tombstones: records of deleted sessions in our own export.
     """
 
     file: str = "-"
@@ -135,6 +135,7 @@ class Report:
     skipped: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
+    tombstones: list[dict[str, Any]] = field(default_factory=list)
 
     def problem(self, where: str, reason: str) -> None:
         """Note a record that is left out."""

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 """mnemogram's own JSON lines: what ``export`` writes, and a plain form to write by hand.
 
-The exported form has a ``header`` line, then for each session a ``session`` line before
-its ``message`` lines. In the plain form each line is a message that names its session:
-``{"session": "s1", "role": "user", "content": "..."}``.
+The exported form has a ``header`` line, ``tombstone`` lines for deleted sessions, then for
+each session a ``session`` line before its ``message`` lines. In the plain form each line is
+a message that names its session: ``{"session": "s1", "role": "user", "content": "..."}``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from mnemogram.history.models import Message, Session, State
+from mnemogram.history.models import Message, Session, State, Time
 from mnemogram.importers.base import (
     BATCH_MESSAGES,
     Batch,
@@ -48,16 +48,31 @@ def is_record(value: object) -> bool:
     return named and (kind == "message" or "role" in value)
 
 
+@dataclass(slots=True)
+class _Session:
+    """A session of the file, and its messages that wait to be handed on."""
+
+    session: Session
+    record: dict[str, Any]
+    messages: list[Message] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
+    position: int = 0
+    time: datetime | None = None
+    handed_on: bool = False
+
+    def batch(self) -> Batch:
+        batch = Batch(self.session, self.messages, (self.record, *self.records))
+        self.messages, self.records, self.handed_on = [], [], True
+        return batch
+
+
 class _Reader:
-    """Sessions seen so far, and the messages that wait to be handed on."""
+    """Sessions seen so far, and how many messages wait."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self.sessions: dict[str, tuple[Session, str | None]] = {}
-        self.positions: dict[str, int] = {}
-        self.times: dict[str, datetime | None] = {}
-        self.waiting: dict[str, tuple[list[Message], dict[str, State]]] = {}
-        self.count = 0
+        self.sessions: dict[str, _Session] = {}
+        self.waiting = 0
 
     def header(self, value: Mapping[str, Any], where: str) -> None:
         version = value.get("version")
@@ -71,7 +86,14 @@ class _Reader:
                 hint="Upgrade mnemogram to import this file.",
             )
 
-    def session(self, value: Mapping[str, Any]) -> None:
+    def tombstone(self, value: Mapping[str, Any]) -> None:
+        key, time = as_text(value.get("session")), as_time(value.get("deleted_at"))
+        if key is None or time is None:
+            raise ValueError("a tombstone without session or deleted_at")
+        record = {"type": "tombstone", "session": key, "deleted_at": time.isoformat()}
+        self.report.tombstones.append(record)
+
+    def session(self, value: Mapping[str, Any]) -> _Session:
         key = as_text(value.get("id"))
         if key is None:
             raise ValueError("a session without id")
@@ -83,15 +105,27 @@ class _Reader:
             parent=as_text(value.get("parent")),
             started_at=as_time(value.get("started_at")),
         )
-        self.sessions[key] = session, as_text(value.get("end_reason"))
-        self.waiting.setdefault(key, ([], {}))
+        record = {
+            "type": "session",
+            "id": key,
+            "source": session.source,
+            "title": session.title,
+            "model": session.model,
+            "parent": session.parent,
+            "end_reason": as_text(value.get("end_reason")),
+            "started_at": _iso(session.started_at),
+            "last_active_at": _iso(as_time(value.get("last_active_at"))),
+        }
+        known = self.sessions.get(key)
+        if known is not None:
+            known.session, known.record = session, _filled(record)
+            return known
+        return self.sessions.setdefault(key, _Session(session, _filled(record)))
 
     def message(self, value: Mapping[str, Any]) -> None:
         named = first_of(value, *_SESSION_KEYS)
-        if isinstance(named, Mapping):
-            self.session(named)
-            named = named.get("id")
-        key = as_text(named)
+        about = named if isinstance(named, Mapping) else {**value, "id": named}
+        key = as_text(about.get("id"))
         if key is None:
             raise ValueError("a message that names no session")
         role = role_of(value.get("role"))
@@ -103,43 +137,64 @@ class _Reader:
         state: Any = value.get("state") or "active"
         if state not in _STATES:
             raise ValueError(f"state {state!r} is unknown")
+        content = split(value.get("content"))
+        exported = value.get("type") == "message"
+        if key in self.sessions:
+            session = self.sessions[key]
+        else:
+            session = self.session(
+                {"id": key, "source": about.get("source")} if exported else about
+            )
         time = as_time(value.get("timestamp"))
         if time is None and value.get("timestamp"):
             self.report.skip("times that could not be read")
-        if value.get("type") != "message":
+        if not exported:
             # The plain form: what has no time is not older than what stands before it.
-            time = self.times[key] = time or self.times.get(key)
-        content = split(value.get("content"))
-        calls = value.get("tool_calls") or content.calls or None
+            time = session.time = time or session.time
         message = Message(
             role,
             content.text,
             timestamp=time,
-            tool_calls=calls,
+            tool_calls=value.get("tool_calls") or content.calls or None,
             tool_call_id=as_text(value.get("tool_call_id")),
             tool_name=as_text(first_of(value, "tool_name", "name")),
             tool_status=as_text(value.get("tool_status")),
             provenance=as_text(value.get("provenance"))
             or ("observed" if time else "legacy_snapshot"),
         )
-        position = self.positions[key] = self.positions.get(key, -1) + 1
-        uid = as_text(first_of(value, "uid", "id")) or content_uid(position, message)
-        if key not in self.sessions:
-            self.sessions[key] = (
-                Session(key, source=as_text(value.get("source")) or "chat"),
-                None,
-            )
-        messages, states = self.waiting.setdefault(key, ([], {}))
-        messages.append(replace(message, uid=uid))
-        if state != "active":
-            states[uid] = state
-        self.count += 1
+        uid = as_text(first_of(value, "uid", "id")) or content_uid(session.position, message)
+        session.position += 1
+        session.messages.append(replace(message, uid=uid))
+        record = {
+            "type": "message",
+            "session": key,
+            "uid": uid,
+            "role": role,
+            "state": state,
+            "timestamp": _iso(time),
+            "provenance": message.provenance,
+            "tool_call_id": message.tool_call_id,
+            "tool_name": message.tool_name,
+            "tool_status": message.tool_status,
+            "tool_calls": message.tool_calls,
+            "content": message.content,
+        }
+        session.records.append(_filled(record))
+        self.waiting += 1
 
     def flush(self) -> Iterator[Batch]:
-        waiting, self.waiting, self.count = self.waiting, {}, 0
-        for key, (messages, states) in waiting.items():
-            session, reason = self.sessions[key]
-            yield Batch(session, messages, states, reason)
+        self.waiting = 0
+        for session in self.sessions.values():
+            if session.messages or not session.handed_on:
+                yield session.batch()
+
+
+def _iso(time: Time | None) -> str | None:
+    return time.isoformat() if isinstance(time, datetime) else time
+
+
+def _filled(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
@@ -156,6 +211,8 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
                 reader.header(value, where)
             elif kind == "session":
                 reader.session(value)
+            elif kind == "tombstone":
+                reader.tombstone(value)
             elif kind in ("message", None):
                 reader.message(value)
             else:
@@ -164,6 +221,6 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
             raise
         except ValueError as error:
             report.problem(where, str(error))
-        if reader.count >= BATCH_MESSAGES:
+        if reader.waiting >= BATCH_MESSAGES:
             yield from reader.flush()
     yield from reader.flush()
