@@ -9,6 +9,7 @@ cdef extern from "text_core.h" nogil:
         TC_DOCUMENT
         TC_QUERY
         TC_UNITS
+        TC_BARE
         TC_COLOCATED
         TC_WORD
         TC_CJK
@@ -26,7 +27,7 @@ cdef extern from "text_core.h" nogil:
     void tc_config_free(tc_config *config)
     int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
                     tc_token_fn callback)
-    int tc_trigrams(const tc_config *config, const char *text, int n, void *context,
+    int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void *context,
                     tc_token_fn callback)
     const char *tc_unicode_version()
 

@@ -140,7 +140,7 @@ cdef list run(Config config, text, int mode, bint trigrams):
     try:
         with nogil:
             if trigrams:
-                rc = tc_trigrams(config.config, <const char *> z, n, &c, collect)
+                rc = tc_trigrams(config.config, mode, <const char *> z, n, &c, collect)
             else:
                 rc = tc_tokenize(config.config, mode, <const char *> z, n, &c, collect)
         if rc != TC_OK:

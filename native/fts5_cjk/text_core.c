@@ -6,7 +6,7 @@
 ** a record; the configuration holds every record resolved to 32 bits: what the
 ** character does (a kind and three flags) and how far its folded form is away.
 **
-**   scan_word      what unicode61 would do, plus the folds of text_tables
+**   finish_word    what unicode61 would do, plus the folds of text_tables
 **   scan_cjk       a run of CJK units: composes, then pairs
 **   scan_clusters  a run of Thai, Lao, Khmer or Myanmar clusters: pairs
 **   scan_emoji     one emoji with all that hangs on it
@@ -384,6 +384,7 @@ typedef struct scanner {
   const uint8_t *text;
   const uint8_t *end;
   int mode;
+  int flag_mask;
   void *context;
   tc_token_fn callback;
   char *out; /* folded text of the token or run being built */
@@ -443,40 +444,44 @@ static int reserve(scanner *s, size_t used, size_t n) {
 
 static inline int emit(scanner *s, int flags, size_t from, size_t to, const uint8_t *start,
                        const uint8_t *end) {
-  return s->callback(s->context, flags, s->out + from, (int)(to - from), (int)(start - s->text),
-                     (int)(end - s->text));
+  return s->callback(s->context, flags & s->flag_mask, s->out + from, (int)(to - from),
+                     (int)(start - s->text), (int)(end - s->text));
 }
 
-/* *at is the place of *c; both are moved to the first character after the word. */
-static int scan_word(scanner *s, const uint8_t **at, character *c) {
+/* Copies ASCII word characters from p to the used part of out, as far as they and the
+** room go; returns where it stopped. */
+static inline const uint8_t *copy_ascii(scanner *s, const uint8_t *p, size_t *used) {
   const uint8_t *ascii = s->config->ascii;
-  const uint8_t *start = *at;
+  size_t room = s->capacity - *used;
+  const uint8_t *stop = (size_t)(s->end - p) > room ? p + room : s->end;
+  char *o = s->out + *used;
+  while (p < stop) {
+    uint8_t f = ascii[*p];
+    if ((uint8_t)(f - 1) >= 0x7F) break; /* 0 and 0xFF */
+    *o++ = (char)f;
+    p++;
+  }
+  *used = (size_t)(o - s->out);
+  return p;
+}
+
+/* The word that begins at start, of which *p..start has been copied to used bytes of
+** out, and whose next character *c is not a plain ASCII one. *at and *c are moved to
+** the first character after it. */
+static int finish_word(scanner *s, const uint8_t *start, size_t used, const uint8_t **at,
+                       character *c) {
   const uint8_t *p = *at;
-  size_t used = 0;
-  for (;;) {
-    size_t room;
-    const uint8_t *stop;
+  while (c->r & R_MORE) {
     if (s->capacity - used < 4) {
-      int rc = reserve(s, used, 4);
+      int rc = reserve(s, used, s->capacity);
       if (rc != TC_OK) return rc;
     }
     if (c->cp >= 0x80) {
       if (!(c->r & TT_DROP)) used = (size_t)(encode(s->out + used, folded(c)) - s->out);
       p += c->n;
     }
-    room = s->capacity - used;
-    stop = (size_t)(s->end - p) > room ? p + room : s->end;
-    {
-      char *o = s->out + used;
-      uint8_t f;
-      while (p < stop && (f = ascii[*p]) != 0 && f != 0xFF) {
-        *o++ = (char)f;
-        p++;
-      }
-      used = (size_t)(o - s->out);
-    }
+    p = copy_ascii(s, p, &used);
     look(s, p, c);
-    if (!(c->r & R_MORE)) break;
   }
   *at = p;
   return emit(s, TC_WORD, 0, used, start, p);
@@ -677,36 +682,56 @@ static int scan_emoji(scanner *s, const uint8_t **at, character *c) {
   return emit(s, TC_EMOJI, 0, (size_t)(o - s->out), start, *at);
 }
 
+/* A character that is not an ASCII separator; *at and *c are moved past its token, its
+** run, or itself. */
+static int scan_other(scanner *s, const uint8_t **at, character *c) {
+  uint32_t kind = R_KIND(c->r);
+  if (c->r & R_WORD) return finish_word(s, *at, 0, at, c);
+  if (is_cjk(kind)) return scan_cjk(s, at, c);
+  if (is_cluster(kind)) return scan_clusters(s, at, c);
+  if (is_emoji(kind)) return scan_emoji(s, at, c);
+  *at += c->n;
+  look(s, *at, c);
+  return TC_OK;
+}
+
 int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
                 tc_token_fn callback) {
   scanner s;
   const uint8_t *p = (const uint8_t *)text;
-  character c;
   int rc = TC_OK;
   s.config = config;
   s.text = p;
   s.end = p + (n > 0 ? n : 0);
-  s.mode = mode;
+  s.mode = mode & 0xFF;
+  s.flag_mask = mode & TC_BARE ? TC_COLOCATED : -1;
   s.context = context;
   s.callback = callback;
   s.out = s.first;
   s.capacity = sizeof(s.first);
-  look(&s, p, &c);
-  while (c.n && rc == TC_OK) {
-    uint32_t kind = R_KIND(c.r);
-    if (c.r & R_WORD) {
-      rc = scan_word(&s, &p, &c);
-    } else if (is_cjk(kind)) {
-      rc = scan_cjk(&s, &p, &c);
-    } else if (is_cluster(kind)) {
-      rc = scan_clusters(&s, &p, &c);
-    } else if (is_emoji(kind)) {
-      rc = scan_emoji(&s, &p, &c);
+  while (p < s.end && rc == TC_OK) {
+    uint8_t f = config->ascii[*p];
+    character c;
+    if (f == 0) {
+      p++;
+      continue;
+    }
+    if (f != 0xFF) {
+      /* Most words of most texts are ASCII and short. */
+      const uint8_t *start = p;
+      size_t used = 0;
+      p = copy_ascii(&s, p, &used);
+      if (p == s.end || config->ascii[*p] == 0) {
+        rc = emit(&s, TC_WORD, 0, used, start, p);
+        p++;
+        continue;
+      }
+      look(&s, p, &c);
+      rc = finish_word(&s, start, used, &p, &c);
     } else {
-      p += c.n;
-      while (p < s.end && config->ascii[*p] == 0) p++;
       look(&s, p, &c);
     }
+    while (rc == TC_OK && c.n && (c.cp >= 0x80 || c.r == 0)) rc = scan_other(&s, &p, &c);
   }
   if (s.out != s.first) free(s.out);
   return rc;
@@ -716,6 +741,7 @@ int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void
 
 typedef struct trigrams {
   scanner source; /* only to decode and look up */
+  int flags;
   void *context;
   tc_token_fn callback;
 } trigrams;
@@ -749,7 +775,7 @@ static int word_trigrams(void *context, int flags, const char *token, int ntoken
       ring[(count - 1) % 3].end = open;
     } else {
       if (count >= 3) {
-        int rc = t->callback(t->context, TC_WORD, token + ring[count % 3].at,
+        int rc = t->callback(t->context, t->flags, token + ring[count % 3].at,
                              at - ring[count % 3].at, ring[count % 3].start,
                              ring[(count - 1) % 3].end);
         if (rc != TC_OK) return rc;
@@ -762,14 +788,14 @@ static int word_trigrams(void *context, int flags, const char *token, int ntoken
     }
   }
   if (count < 3) return TC_OK;
-  return t->callback(t->context, TC_WORD, token + ring[count % 3].at, at - ring[count % 3].at,
+  return t->callback(t->context, t->flags, token + ring[count % 3].at, at - ring[count % 3].at,
                      ring[count % 3].start, ring[(count - 1) % 3].end);
 }
 
-int tc_trigrams(const tc_config *config, const char *text, int n, void *context,
+int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void *context,
                 tc_token_fn callback) {
   trigrams t;
-  memset(&t, 0, sizeof(t));
+  t.flags = mode & TC_BARE ? 0 : TC_WORD;
   t.source.config = config;
   t.source.text = (const uint8_t *)text;
   t.source.end = t.source.text + (n > 0 ? n : 0);

@@ -16,20 +16,9 @@
 
 SQLITE_EXTENSION_INIT3
 
-/* What FTS5 wants of each token, and where to send it. */
-typedef struct sink {
-  void *context;
-  int (*token)(void *, int, const char *, int, int, int);
-} sink;
-
-/* FTS5 knows one of our flags, and the number is the same. */
+/* FTS5 knows one of our flags, and the numbers are the same. */
 _Static_assert(TC_COLOCATED == FTS5_TOKEN_COLOCATED, "flag numbers differ");
 _Static_assert(TC_NOMEM == SQLITE_NOMEM && TC_ERROR == SQLITE_ERROR, "result codes differ");
-
-static int pass_on(void *context, int flags, const char *token, int ntoken, int start, int end) {
-  const sink *to = context;
-  return to->token(to->context, flags & TC_COLOCATED, token, ntoken, start, end);
-}
 
 /* A callback stops the run early, and without an error, by SQLITE_DONE. */
 static int finished(int rc) {
@@ -51,16 +40,14 @@ static void destroy(Fts5Tokenizer *tokenizer) {
 
 static int tokenize(Fts5Tokenizer *tokenizer, void *context, int flags, const char *text, int n,
                     int (*token)(void *, int, const char *, int, int, int)) {
-  sink to = {context, token};
-  int mode = flags & FTS5_TOKENIZE_QUERY ? TC_QUERY : TC_DOCUMENT;
-  return finished(tc_tokenize((const tc_config *)tokenizer, mode, text, n, &to, pass_on));
+  int mode = (flags & FTS5_TOKENIZE_QUERY ? TC_QUERY : TC_DOCUMENT) | TC_BARE;
+  return finished(tc_tokenize((const tc_config *)tokenizer, mode, text, n, context, token));
 }
 
 static int trigrams(Fts5Tokenizer *tokenizer, void *context, int flags, const char *text, int n,
                     int (*token)(void *, int, const char *, int, int, int)) {
-  sink to = {context, token};
   (void)flags;
-  return finished(tc_trigrams((const tc_config *)tokenizer, text, n, &to, pass_on));
+  return finished(tc_trigrams((const tc_config *)tokenizer, TC_BARE, text, n, context, token));
 }
 
 int fts5_cjk_register_tokenizers(fts5_api *api) {
