@@ -17,7 +17,15 @@ import apsw
 from mnemogram.database import Connection
 from mnemogram.history import indexes
 
-__all__ = ["IndexStep", "due", "merge_step", "step"]
+__all__ = [
+    "IndexStep",
+    "count_deletions",
+    "due",
+    "forget_deletions",
+    "merge_step",
+    "note_deletions",
+    "step",
+]
 
 DEFAULT_ROWS: Final = 500
 DEFAULT_BYTES: Final = 4_000_000
@@ -156,6 +164,28 @@ def merge_step(connection: Connection, name: str, pages: int = MERGE_PAGES) -> I
     connection.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('merge', ?)", (pages,))
     changes = connection.total_changes() - before
     return IndexStep(name, "merge", changes, 0, time.monotonic() - started, changes < 2)
+
+
+def note_deletions(connection: Connection, count: int) -> None:
+    """Count messages that were deleted: FTS5 keeps their tokens until segments merge."""
+    if count:
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES ('unmerged_deletions', ?)"
+            " ON CONFLICT (key) DO UPDATE SET value = value + excluded.value",
+            (str(count),),
+        )
+
+
+def count_deletions(connection: Connection) -> int:
+    """Return how many messages were deleted since the indexes were merged whole."""
+    return int(connection.one("SELECT value FROM meta WHERE key = 'unmerged_deletions'") or 0)
+
+
+def forget_deletions(connection: Connection, count: int) -> None:
+    """Say that the segments no longer hold ``count`` messages that were deleted."""
+    connection.execute(
+        "UPDATE meta SET value = max(0, value - ?) WHERE key = 'unmerged_deletions'", (count,)
+    )
 
 
 def _take_down(connection: Connection, name: str) -> tuple[int, bool]:

@@ -42,6 +42,9 @@ _BACKUP_PAGES: Final = 1_000
 #: Messages that one transaction of an import stores.
 _IMPORT_BATCH: Final = 1_000
 
+#: Characters that JSON leaves alone and that some readers end a line at.
+_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+_TOMBSTONES: Final = "SELECT key, deleted_at FROM tombstones ORDER BY key"
 _SESSIONS: Final = """
 SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_active_at
   FROM sessions ORDER BY id
@@ -203,7 +206,7 @@ def write(lines: Iterable[dict[str, Any]], stream: IO[str]) -> Exported:
     counts = {"session": 0, "message": 0, "tombstone": 0, "header": 0}
     for line in lines:
         counts[line["type"]] += 1
-        stream.write(json.dumps(line, ensure_ascii=False))
+        stream.write(json.dumps(line, ensure_ascii=False).translate(_LINE_ENDS))
         stream.write("\n")
     return Exported(counts["session"], counts["message"], counts["tombstone"])
 

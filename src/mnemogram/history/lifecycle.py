@@ -93,6 +93,7 @@ def delete_session(connection: Connection, key: str) -> Deleted:
         return Deleted(key, False, 0)
     connection.execute("DELETE FROM messages WHERE session_id = ?", (row_id,))
     messages = connection.changes()
+    building.note_deletions(connection, messages)
     _delete_session_row(connection, row_id)
     return Deleted(key, True, messages)
 
@@ -136,6 +137,12 @@ def expire_step(
     Returns:
         Sessions and messages deleted, and whether there are more to delete.
     """
+    sessions, messages, more = _expire(connection, before, limit)
+    building.note_deletions(connection, messages)
+    return sessions, messages, more
+
+
+def _expire(connection: Connection, before: int, limit: int) -> tuple[int, int, bool]:
     sessions = messages = 0
     while True:
         found = connection.execute(_OLDEST, (before,)).fetchone()
@@ -206,6 +213,7 @@ def purge(store: Store) -> Purged:
         for _ in range(_MOST_STEPS):
             if store.write(partial(_merge_all, name=definition.name)):
                 break
+    store.write(lambda connection: building.forget_deletions(connection, 2**62))
     with store.database.exclusive() as connection:
         # VACUUM's copy of the file must not go into memory.
         connection.execute("PRAGMA temp_store = FILE")

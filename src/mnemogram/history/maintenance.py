@@ -35,6 +35,11 @@ _VACUUM_PAGES: Final = 500
 #: Segments below which FTS5's own merging is left alone.
 _MANY_SEGMENTS: Final = 4
 _STRUCTURE_ID: Final = 10
+#: Once a fifth of the messages was deleted, all segments of an index are merged into
+#: one: FTS5 drops the tokens of deleted rows only where it merges.
+_MANY_DELETIONS: Final = 500
+_DELETED_SHARE: Final = 5
+_COUNT_MESSAGES: Final = "SELECT count(*) FROM messages INDEXED BY messages_by_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,21 +253,30 @@ def _segments(structure: bytes) -> int:
 def _merge(store: Store) -> Maintained | None:
     started = time.monotonic()
     with store.database.read() as connection:
-        due = []
-        for name, state in indexes.load_states(connection).items():
-            if state.state == "detached" or indexes.served_by(connection, state) is None:
-                continue
-            structure = _structure(connection, name)
-            if _segments(structure) >= _MANY_SEGMENTS and store.merged.get(name) != structure:
-                due.append(name)
-    for name in due:
-        done: building.IndexStep = store.write(partial(building.merge_step, name=name))
-        if done.done:
-            with store.database.read() as connection:
-                store.merged[name] = _structure(connection, name)
+        served = [
+            name
+            for name, state in indexes.load_states(connection).items()
+            if state.state != "detached" and indexes.served_by(connection, state) is not None
+        ]
+        structures = {name: _structure(connection, name) for name in served}
+        deletions = building.count_deletions(connection)
+        whole = deletions >= _MANY_DELETIONS and (
+            deletions * _DELETED_SHARE >= int(connection.one(_COUNT_MESSAGES))
+        )
+    pages = -building.MERGE_PAGES if whole else building.MERGE_PAGES
+    for name in served:
+        if not whole and _segments(structures[name]) < _MANY_SEGMENTS:
             continue
-        seconds = time.monotonic() - started
-        return Maintained("merge", done.rows, seconds, True, f"merged segments of {name}")
+        if not whole and store.merged.get(name) == structures[name]:
+            continue
+        done: building.IndexStep = store.write(partial(building.merge_step, name=name, pages=pages))
+        if not done.done:
+            seconds = time.monotonic() - started
+            return Maintained("merge", done.rows, seconds, True, f"merged segments of {name}")
+        with store.database.read() as connection:
+            store.merged[name] = _structure(connection, name)
+    if whole:
+        store.write(lambda connection: building.forget_deletions(connection, deletions))
     return None
 
 

@@ -224,18 +224,22 @@ def is_tombstoned(connection: Connection, key: str) -> bool:
 
 
 def upsert_session(
-    connection: Connection, session: Session, first: int, notes: list[str]
+    connection: Connection, session: Session, first: int | None, now: int, notes: list[str]
 ) -> tuple[int, str]:
     """Create the session, or take over what its host says of it now.
 
     Args:
-        first: time of its first message, when it started unless the host knows better.
+        first: time of its first message; None where there is none, or nobody knows.
 
     Returns:
         The store's id of the session, and its source.
     """
     started = None if session.started_at is None else to_microseconds(session.started_at)
     title_key = fold(session.title) or None if session.title else None
+    # A session starts with its first message unless its host knows better. Where no time
+    # is known at all it is that of the import, so that expiry lets it live its time.
+    beginning = next(each for each in (started, first, now) if each is not None)
+    activity = next(each for each in (first, started, now) if each is not None)
     known = connection.execute(
         "SELECT id, source, parent_key FROM sessions WHERE key = ?", (session.id,)
     ).fetchone()
@@ -250,8 +254,8 @@ def upsert_session(
                 title_key,
                 session.model,
                 session.parent,
-                first if started is None else started,
-                first,
+                beginning,
+                activity,
             ),
         )
         row_id, source = connection.last_insert_rowid(), session.source
@@ -368,8 +372,9 @@ def append(connection: Connection, prepared: Prepared) -> AppendResult:
         notes.append("session: it was deleted and takes no messages; use a new session id")
         return AppendResult(0, 0, len(rows), (None,) * len(rows), tuple(notes))
     times = [row["timestamp"] for row in rows if row["timestamp"] != NO_TIME]
-    first = min(times, default=prepared.now)
-    row_id, source = upsert_session(connection, prepared.session, first, notes)
+    row_id, source = upsert_session(
+        connection, prepared.session, min(times, default=None), prepared.now, notes
+    )
     searchable = source not in _NO_SUBSTRINGS
     ids: list[int | None] = []
     inserted = 0
