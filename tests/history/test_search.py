@@ -113,6 +113,7 @@ def test_the_text_is_found(history: History, text: str, query: str) -> None:
         ("retryXmax here", "retry_max"),
         ("今天下雪了", "雨"),
         ("x y", '"y x"'),
+        ("真的好，好的", "的好的"),
     ],
 )
 def test_what_only_looks_alike_is_not_found(history: History, text: str, query: str) -> None:

@@ -96,13 +96,13 @@ def test_every_route_finds_the_same(corpus: list[str], queries: list[str]) -> No
                 else:
                     _fill(history, corpus)
                 for asked in queries:
-                    matcher = q.compile(q.parse(asked))
+                    matcher = q.compile(q.parse(asked), adjacent=True)
                     expected = {
                         str(place) for place, each in enumerate(corpus) if matcher.matches(each)
                     }
                     result = strictly(history, asked)
                     found = {hit.session_id for hit in result.results}
-                    if name == "no trigrams" and not result.complete:
+                    if "no" in name and not result.complete:  # it says so
                         assert found <= expected, (name, result.search_path, asked)
                     else:
                         assert found == expected, (name, result.search_path, asked)

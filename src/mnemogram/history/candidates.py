@@ -34,6 +34,8 @@ COLUMN_WEIGHTS: Final = (1.0, 0.6, 0.35)
 #: Share of the remaining time that ranking may take before the newest are returned.
 _RANKING_SHARE: Final = 0.6
 _MOST_ROUNDS: Final = 40
+#: Matches looked at in the order of ids before all of them are sorted by time.
+_MOST_BY_ID: Final = 5_000
 
 
 @dataclass(slots=True)
@@ -137,6 +139,9 @@ def from_index(
     """
     rows = _Rows(connection, visibility, check)
     if sort != "relevance":
+        found_by_id = _by_id(connection, visibility, table, expression, rows, wanted, sort)
+        if found_by_id is not None:
+            return found_by_id
         return _by_time(connection, visibility, table, expression, rows, wanted, sort)
     remaining = connection.remaining()
     share = None if remaining is None else max(0.0, remaining * _RANKING_SHARE)
@@ -248,6 +253,57 @@ def _newest(
         if not found.candidates:
             raise
     return found
+
+
+def _by_id(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+    sort: str,
+) -> Found | None:
+    """The last (or first) matches by id, where ids run with time as far as they matter.
+
+    FTS5 gives matches in the order of ids one by one, so common words cost nothing.
+    None where a message not looked at has a time that would bring it forward, as
+    after an import of older conversations.
+    """
+    where, bindings = visibility.predicate()
+    order, later, beyond = ("DESC", ">", "<") if sort == "newest" else ("ASC", "<", ">")
+    found = Found()
+    edges: dict[int, int] = {}
+    last = 0
+    matches = connection.execute(
+        f"SELECT {_columns('0.0')}"
+        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid {order}",
+        {**bindings, "expression": expression},
+    )
+    for looked, row in enumerate(matches):
+        last = row[0]
+        for candidate in rows.admit([row]):
+            found.candidates.append(candidate)
+            root, moment = candidate.session.root, candidate.timestamp
+            if not candidate.session.unattended:
+                edge = edges.get(root, moment)
+                edges[root] = max(edge, moment) if sort == "newest" else min(edge, moment)
+        if len(edges) >= wanted:
+            break
+        if looked >= _MOST_BY_ID:
+            return None
+    else:
+        return found
+    found.exhausted = False
+    worst = min(edges.values()) if sort == "newest" else max(edges.values())
+    out_of_order = connection.one(
+        "SELECT 1 FROM messages INDEXED BY messages_by_time"
+        f" WHERE timestamp {later} ? AND id {beyond} ? LIMIT 1",
+        (worst, last),
+    )
+    return None if out_of_order else found
 
 
 def _by_time(

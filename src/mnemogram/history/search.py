@@ -111,13 +111,16 @@ class _Search:
         return answer
 
     def _strict(self, query: q.Query) -> _Answer:
-        marker = q.compile(query)
+        marker = q.compile(query, adjacent=True)
+        # Positions run on over punctuation, so that 的好的 is found in 真的好，好的: the
+        # text decides where a phrase has overlapping bigrams.
+        gapless = any(phrase.gapless for phrase in (*query.phrases, *query.negative))
         for name, path in _WORD_ROUTES:
             state = self._usable(name)
             expression = q.to_fts5(query, path) if query.servable(path) else None
             if state is None or expression is None:
                 continue
-            found = self._indexed(state, expression, marker, None)
+            found = self._indexed(state, expression, marker, marker if gapless else None)
             if found is None:
                 continue
             notes = []
@@ -178,7 +181,7 @@ class _Search:
         expression = q.to_trigram(query, stock=not state.token_version)
         if expression is None:
             return None
-        marker = q.compile(query, substring=True)
+        marker = q.compile(query, substring=True, adjacent=True)
         found = self._indexed(state, expression, marker, marker)
         if found is None:
             return None
