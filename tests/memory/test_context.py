@@ -309,3 +309,21 @@ def test_bad_arguments_of_a_context_say_what_to_use(memory: SceneMemory) -> None
         memory.build_context("", max_chars=-1)
     with pytest.raises(InvalidArgument, match="names and relation ids"):
         memory.build_context("", seen=[1.5])  # type: ignore[list-item]
+
+
+def test_the_index_line_names_nothing_that_is_another_peers_alone(memory: SceneMemory) -> None:
+    memory.commit([("soup", "hides", "a ring")], scene="chan:qq/peer:g2")
+    memory.commit([("soup", "needs", "salt")], scene=["chan:qq/peer:g2", "chan:wx"])
+    memory.commit([("soup", "is", "hot")], scene="chan:wx")
+    assert set(memory.build_context("soup", scenes="chan:qq/peer:g1").index) == {
+        "soup",
+        "salt",
+        "hot",
+    }
+    for own in ("chan:qq/peer:g2", "chan:qq/peer:g2/topic:food"):
+        assert "a ring" in memory.build_context("ring", scenes=own).format()
+    assert "a ring" in memory.build_context("soup").index
+    assert "a ring" not in {each.object for each in memory.recall("soup", scenes="chan:qq")}
+    memory.commit([("a ring", "costs", "much")], scene="chan:qq/peer:g2")
+    found = memory.recall("hot soup", depth=4, scenes="chan:qq")
+    assert {each.object for each in found} == {"salt", "hot"}

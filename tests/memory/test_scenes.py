@@ -156,12 +156,13 @@ def test_recall_shows_no_retired_and_no_dangling_pin(memory: SceneMemory, match:
         (scenes.SUBTREE, {"key": "chan:qq"}, "scenes"),
         (scenes.EXACT, {"key": "chan:qq"}, "scenes"),
         (scenes.RANGE, {"low": "a", "high": "b", "most": 1}, "scenes"),
-        (scenes.HEADS, {"scene_id": 1, "most": 8}, "p"),
+        (scenes.BY_WEIGHT, (1, 8), "p"),
+        (scenes.RULES_FIRST, (1, 8), "p"),
         (scenes.SWEEP, {"key": "chan:qq", "most": 8}, "s"),
     ],
 )
 def test_recall_by_scene_reads_index_ranges_only(
-    memory: SceneMemory, sql: str, values: dict[str, Any], table: str
+    memory: SceneMemory, sql: str, values: Any, table: str
 ) -> None:
     with memory._database.read() as connection:
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
@@ -176,7 +177,7 @@ def test_recall_by_scene_reads_index_ranges_only(
     assert any(step.startswith(f"SEARCH {table} ") for step in reads)
     if sql in (scenes.SUBTREE, scenes.SWEEP):
         assert any("(key>? AND key<?)" in step for step in reads), plan
-    if sql == scenes.HEADS:
+    if sql in (scenes.BY_WEIGHT, scenes.RULES_FIRST):
         assert not any("TEMP B-TREE" in step for step in plan), plan
 
 

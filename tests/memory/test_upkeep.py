@@ -116,7 +116,9 @@ def test_noise_is_what_says_nothing_and_never_what_is_pinned_confirmed_or_a_rule
 def test_orphans_are_swept_only_when_asked(memory: SceneMemory) -> None:
     memory.commit([Triple("a", "is", "b", sentence="words")], scene="k")
     with memory._database.write() as connection:  # what a foreign program may leave
-        connection.execute("INSERT INTO entities (folded, name, created_at) VALUES ('z', 'Z', 1)")
+        connection.execute(
+            "INSERT INTO entities (folded, name, names, created_at) VALUES ('z', 'Z', 'Z', 1)"
+        )
         connection.execute("INSERT INTO sentences (digest, text) VALUES (x'00', 'lost')")
         connection.execute("INSERT INTO scenes (key, created_at) VALUES ('empty', 1)")
         connection.execute("INSERT INTO vectors VALUES (77, 1, x'00')")
@@ -227,7 +229,8 @@ def test_merging_nothing_or_the_same_is_refused(memory: SceneMemory) -> None:
         ("UPDATE relations SET kind = 'fact'", "pin_out_of_line"),
         ("UPDATE mentions SET sentence_id = NULL", "untold_sentence"),
         ("INSERT INTO aliases VALUES ('a', 'A', 2)", "alias_is_entity"),
-        ("UPDATE entities SET name = 'AA', folded = 'aa' WHERE id = 1", "index_differs"),
+        ("UPDATE entities SET names = 'AA' WHERE id = 1", "index_differs"),
+        ("UPDATE entities SET name = 'AA', folded = 'aa' WHERE id = 1", "names_out_of_line"),
         ("UPDATE sentences SET text = 'other words'", "index_differs"),
         ("INSERT INTO scene_refs VALUES (1, 'entity', 77, 1, 'observed', 0, 1)", "stale_pins"),
         ("INSERT INTO scenes (key, created_at) VALUES ('e', 1)", "empty_scenes"),

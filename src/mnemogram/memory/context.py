@@ -20,9 +20,6 @@ __all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]
 
 Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
 
-#: Levels that say with whom or where exactly: what lies below one of them applies
-#: to that one alone and is never taken from a key that does not name it.
-IDENTITY_LEVELS: Final = ("group:", "peer:", "room:", "session:", "thread:", "user:")
 #: Scenes narrower than the one asked for that are looked into.
 MAX_NARROWER: Final = 64
 NAME_CHARS: Final = 60
@@ -266,7 +263,7 @@ def _narrower(connection: Connection, key: str) -> Iterator[tuple[int, str]]:
     """Yield the scenes below a key that name nobody the key does not name."""
     low = f"{key}/"
     ranges = []
-    for level in IDENTITY_LEVELS:
+    for level in scenes.IDENTITY_LEVELS:
         ranges.append((low, f"{key}/{level}"))
         low = f"{key}/{level[:-1]};"  # ';' is the character after ':'
     ranges.append((low, f"{key}0"))
@@ -275,7 +272,7 @@ def _narrower(connection: Connection, key: str) -> Iterator[tuple[int, str]]:
             connection, scenes.RANGE, {"low": low, "high": high, "most": MAX_NARROWER}
         ):
             below = each[len(key) + 1 :].split("/")
-            if not any(level.startswith(IDENTITY_LEVELS) for level in below):
+            if not any(level.startswith(scenes.IDENTITY_LEVELS) for level in below):
                 yield scene_id, each
 
 
@@ -283,9 +280,9 @@ def _pins(connection: Connection, raw: str, most: int) -> Iterator[scenes.Pin]:
     key = normalize_scene_key(raw)
     for each in scenes.ancestors(raw):
         for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
-            yield from scenes.heads(connection, scene_id, each, key, most)
+            yield from scenes.heads(connection, scene_id, each, key, most, scenes.RULES_FIRST)
     for scene_id, each in _narrower(connection, key):
-        yield from scenes.heads(connection, scene_id, each, key, most)
+        yield from scenes.heads(connection, scene_id, each, key, most, scenes.RULES_FIRST)
 
 
 def _order(pin: scenes.Pin) -> tuple[Any, ...]:

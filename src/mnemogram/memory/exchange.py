@@ -198,6 +198,7 @@ class _Import:
                         "INSERT INTO aliases (folded, name, entity_id) VALUES (?, ?, ?)",
                         (fold_name(name), name, entity),
                     )
+                    graph.refresh_names(self.connection, entity)
             elif held != entity:
                 self.notes.append(f"{where}: {name!r} is another entity here; it stays one")
         self.pins(line, "entity", entity, where)

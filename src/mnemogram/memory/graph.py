@@ -40,7 +40,13 @@ SELECT id FROM entities WHERE folded = :folded
 UNION ALL SELECT entity_id FROM aliases WHERE folded = :folded LIMIT 1
 """
 NEW_ENTITY: Final = """
-INSERT INTO entities (folded, name, created_at) VALUES (?, ?, ?) RETURNING id
+INSERT INTO entities (folded, name, names, created_at) VALUES (?1, ?2, ?2, ?3) RETURNING id
+"""
+_ALL_NAMES: Final = """
+UPDATE entities
+   SET names = name || coalesce((SELECT group_concat(' ' || a.name, '' ORDER BY a.folded)
+                                   FROM aliases AS a WHERE a.entity_id = entities.id), '')
+ WHERE id = ?
 """
 _NEW_SENTENCE: Final = """
 INSERT INTO sentences (digest, text) VALUES (?, ?)
@@ -182,6 +188,14 @@ def entity_id(connection: Connection, name: str | int) -> int:
             f"no entity is called {name!r}", hint="Recall it first, and use the name shown there."
         )
     return int(found)
+
+
+def refresh_names(connection: Connection, entity: int) -> None:
+    """Bring the text by which an entity is searched in line with its aliases.
+
+    The caller has the entity's relations out of the full-text index.
+    """
+    connection.execute(_ALL_NAMES, (entity,))
 
 
 def sentence_row(connection: Connection, text: str) -> int:
@@ -528,6 +542,7 @@ def merge(connection: Connection, source: int, target: int) -> tuple[int, int]:
             "INSERT INTO aliases (folded, name, entity_id) VALUES (?, ?, ?)",
             ((folded, name, target) for folded, name in names),
         )
+        refresh_names(connection, target)
     return moved, joined
 
 

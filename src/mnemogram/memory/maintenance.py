@@ -355,6 +355,15 @@ _CHECKS: Final[tuple[tuple[str, str, str, str, bool], ...]] = (
         True,
     ),
     (
+        "names_out_of_line",
+        "SELECT count(*) FROM entities AS e WHERE names <> name ||"
+        " coalesce((SELECT group_concat(' ' || a.name, '' ORDER BY a.folded)"
+        "             FROM aliases AS a WHERE a.entity_id = e.id), '')",
+        "entities are searched by names that are not theirs",
+        "restore from a backup",
+        True,
+    ),
+    (
         "stale_pins",
         f"SELECT count(*) FROM ({_STALE_PINS})",
         "pins to rows that are gone; they are never shown",
@@ -414,14 +423,15 @@ def _shown(connection: Connection) -> Iterator[Problem]:
     """Recall every scene as a reader would, and look at what comes."""
     wrong = 0
     for scene_id, key in all_rows(connection, "SELECT id, key FROM scenes"):
-        pins = scenes.heads(connection, scene_id, key, key, 1_000_000)
-        ids = [pin.relation_id for pin in pins]
-        if len(set(ids)) != len(ids):
-            wrong += 1
-        relations = list(scenes.whole(connection, ids))
-        if len(relations) != len(ids):
-            wrong += 1
-        wrong += sum(each.status != "active" for each in relations)
+        answers = [
+            scenes.heads(connection, scene_id, key, key, 1_000_000, query)
+            for query in (scenes.BY_WEIGHT, scenes.RULES_FIRST)
+        ]
+        shown = [[pin.relation_id for pin in pins] for pins in answers]
+        wrong += sorted(shown[0]) != sorted(set(shown[0])) or sorted(shown[0]) != sorted(shown[1])
+        relations = scenes.whole(connection, shown[0])
+        statuses = [each.status for each in relations]
+        wrong += statuses != ["active"] * len(shown[0])
     if wrong:
         yield Problem(
             "recall_shows_wrong",

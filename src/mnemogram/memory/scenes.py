@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 from unicodedata import normalize
 
@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 # --- keys ------------------------------------------------------------------------------
+
+#: Levels that say with whom or where exactly: what is pinned below one of them is that
+#: one's own, and is never taken from a key that does not name it.
+IDENTITY_LEVELS: Final = ("group:", "peer:", "room:", "session:", "thread:", "user:")
 
 
 def _level(prefix: str, name: object) -> str:
@@ -274,6 +278,33 @@ def drop_empty_scenes(connection: Connection, scene_ids: Iterable[int]) -> int:
     return dropped
 
 
+_PINNED_KEYS: Final = """
+SELECT s.key FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
+ WHERE p.kind = 'relation' AND p.ref_id = ?
+"""
+
+
+def _owner(key: str) -> str | None:
+    """Return a key up to its last level that names somebody, None where none does."""
+    levels = key.split("/")
+    for last in range(len(levels), 0, -1):
+        if levels[last - 1].startswith(IDENTITY_LEVELS):
+            return "/".join(levels[:last])
+    return None
+
+
+def belongs_to_others(connection: Connection, relation_id: int, keys: Iterable[str]) -> bool:
+    """Return whether a relation is pinned only to somebody whom none of the keys names."""
+    pinned = [row[0] for row in each_row(connection, _PINNED_KEYS, (relation_id,))]
+    present = tuple(f"{key}/" for key in keys)
+
+    def foreign(key: str) -> bool:
+        owner = _owner(key)
+        return owner is not None and not any(key.startswith(f"{owner}/") for key in present)
+
+    return bool(pinned) and all(map(foreign, pinned))
+
+
 # --- recall by scene -------------------------------------------------------------------
 
 #: A subtree is the key itself and one range: '0' is the character after '/'. Not
@@ -285,37 +316,46 @@ SELECT id, key FROM scenes WHERE key >= :key || '/' AND key < :key || '0'
 """
 EXACT: Final = "SELECT id, key FROM scenes WHERE key = :key"
 RANGE: Final = "SELECT id, key FROM scenes WHERE key >= :low AND key < :high LIMIT :most"
-# The best pins of one scene, in index order; retired and missing targets fall out.
-_BEST_OF: Final = """
-SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust
-  FROM scene_refs AS p INDEXED BY scene_refs_by_order
- CROSS JOIN relations AS r ON r.id = p.ref_id
- WHERE p.scene_id = :scene_id AND p.kind = 'relation' AND p.precedence = {precedence}
-   AND r.status = 'active'
- ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC
- LIMIT :most
+# The best pins of one scene with their relations, in index order; retired and missing
+# ones fall out.
+_WHOLE_COLUMNS: Final = """
+r.id, s.name, r.type, o.name, r.kind, r.trust, r.confidence, t.text, r.status, r.created_at,
+r.told_at, r.retired_at, r.retired_by, r.subject_id, r.object_id
 """
-HEADS: Final = "\nUNION ALL\n".join(
-    f"SELECT * FROM ({_BEST_OF.format(precedence=each)})" for each in (2, 1, 0)
-)
+_HEADS: Final = f"""
+SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, {_WHOLE_COLUMNS}
+  FROM scene_refs AS p INDEXED BY {{index}}
+ CROSS JOIN relations AS r ON r.id = p.ref_id
+ CROSS JOIN entities AS s ON s.id = r.subject_id
+ CROSS JOIN entities AS o ON o.id = r.object_id
+  LEFT JOIN sentences AS t ON t.id = r.sentence_id
+ WHERE p.scene_id = ? AND p.kind = 'relation' AND r.status = 'active'
+ ORDER BY {{order}} p.weight DESC, p.told_at DESC, p.ref_id DESC
+ LIMIT ?
+"""
+BY_WEIGHT: Final = _HEADS.format(index="scene_refs_by_weight", order="")
+RULES_FIRST: Final = _HEADS.format(index="scene_refs_by_precedence", order="p.precedence DESC,")
 # The same over a whole subtree, for one that has many scenes.
 SWEEP: Final = """
 SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, s.key
   FROM scenes AS s
- CROSS JOIN scene_refs AS p INDEXED BY scene_refs_by_order
+ CROSS JOIN scene_refs AS p INDEXED BY scene_refs_by_weight
     ON p.scene_id = s.id AND p.kind = 'relation'
  CROSS JOIN relations AS r ON r.id = p.ref_id
  WHERE s.key >= :key || '/' AND s.key < :key || '0' AND r.status = 'active'
  ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC
  LIMIT :most
 """
-_WHOLE: Final = """
-SELECT id, subject, relation, object, kind, trust, confidence, sentence, status, created_at,
-       told_at, retired_at, retired_by, subject_id, object_id
-  FROM relations_whole WHERE id = ?
+_WHOLE: Final = f"""
+SELECT {_WHOLE_COLUMNS}
+  FROM relations AS r
+  JOIN entities AS s ON s.id = r.subject_id
+  JOIN entities AS o ON o.id = r.object_id
+  LEFT JOIN sentences AS t ON t.id = r.sentence_id
+ WHERE r.id = ?
 """
 #: Scenes of a subtree that are read one by one; past it the subtree is swept.
-_FEW: Final = 32
+_FEW: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +371,7 @@ class Pin:
     asked: str
     distance: int
     match: Literal["exact", "inherited", "narrower"]
+    row: tuple[Any, ...] | None = None
 
 
 def whole(connection: Connection, relation_ids: Iterable[int]) -> Iterator[Relation]:
@@ -347,15 +388,15 @@ def _distance(asked: str, key: str) -> tuple[int, Literal["exact", "inherited", 
     return distance, "narrower" if key.startswith(asked + "/") else "inherited"
 
 
-def _pin(row: tuple[Any, ...], key: str, asked: str) -> Pin:
+def heads(
+    connection: Connection, scene_id: int, key: str, asked: str, most: int, query: str = BY_WEIGHT
+) -> list[Pin]:
+    """Return the best pins of one scene, with their relations, in the order of the query."""
     distance, match = _distance(asked, key)
-    return Pin(row[0], row[1], row[2], row[3], row[4], key, asked, distance, match)
-
-
-def heads(connection: Connection, scene_id: int, key: str, asked: str, most: int) -> list[Pin]:
-    """Return the best pins of one scene: at most ``most`` of each precedence."""
-    rows = each_row(connection, HEADS, {"scene_id": scene_id, "most": most})
-    return [_pin(row, key, asked) for row in rows]
+    return [
+        Pin(row[0], row[1], row[2], row[3], row[4], key, asked, distance, match, row[5:])
+        for row in each_row(connection, query, (scene_id, most))
+    ]
 
 
 def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
@@ -377,7 +418,8 @@ def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
             break
         fetch *= 4
     for row in swept:
-        yield _pin(row, row[5], key)
+        distance, match = _distance(key, row[5])
+        yield Pin(row[0], row[1], row[2], row[3], row[4], row[5], key, distance, match)
 
 
 def recall(
@@ -412,15 +454,7 @@ def pinned(connection: Connection, pins: Iterable[Pin]) -> list[Relation]:
     """Return the relations of pins, whole, each with the pin that brought it."""
     found = []
     for pin in pins:
-        for relation in whole(connection, (pin.relation_id,)):
-            found.append(
-                replace(
-                    relation,
-                    scene=pin.key,
-                    weight=pin.weight,
-                    pin_trust=pin.trust,
-                    asked=pin.asked,
-                    match=pin.match,
-                )
-            )
+        row = pin.row or next(each_row(connection, _WHOLE, (pin.relation_id,)), None)
+        if row is not None:
+            found.append(Relation(*row, pin.key, pin.weight, pin.trust, pin.asked, pin.match))
     return found

@@ -19,12 +19,14 @@ _TABLES: Final = (
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # One named thing. `folded` is what names match by, `name` how it was first told.
+    # One named thing. `folded` is what names match by, `name` how it was first told,
+    # `names` all it is called by: what the full-text index sees of it.
     """
     CREATE TABLE entities (
         id         INTEGER PRIMARY KEY AUTOINCREMENT,
         folded     TEXT NOT NULL UNIQUE,
         name       TEXT NOT NULL,
+        names      TEXT NOT NULL,
         created_at INTEGER NOT NULL
     ) STRICT
     """,
@@ -105,7 +107,7 @@ _TABLES: Final = (
     # table. Reading joins with the target, so that a dangling pin shows nothing.
     # `precedence` (2: confirmed rule, 1: rule, 0: the rest; the lower trust of pin
     # and relation counts) and `told_at` repeat what the relation says, so that the
-    # best of a scene is the head of an index.
+    # best of a scene, in either order, is the head of an index.
     """
     CREATE TABLE scene_refs (
         scene_id   INTEGER NOT NULL,
@@ -119,7 +121,11 @@ _TABLES: Final = (
     ) STRICT, WITHOUT ROWID
     """,
     """
-    CREATE INDEX scene_refs_by_order ON scene_refs
+    CREATE INDEX scene_refs_by_weight ON scene_refs
+        (scene_id, kind, weight DESC, told_at DESC, ref_id DESC, precedence, trust)
+    """,
+    """
+    CREATE INDEX scene_refs_by_precedence ON scene_refs
         (scene_id, kind, precedence DESC, weight DESC, told_at DESC, ref_id DESC, trust)
     """,
     "CREATE INDEX scene_refs_by_target ON scene_refs (kind, ref_id)",
@@ -163,13 +169,7 @@ _TABLES: Final = (
     # The projection: the exact text that the full-text index sees of a relation.
     """
     CREATE VIEW relations_projection (id, subject, type, object, sentence) AS
-    SELECT r.id,
-           s.name || coalesce((SELECT group_concat(' ' || a.name, '' ORDER BY a.folded)
-                                 FROM aliases AS a WHERE a.entity_id = s.id), ''),
-           r.type,
-           o.name || coalesce((SELECT group_concat(' ' || a.name, '' ORDER BY a.folded)
-                                 FROM aliases AS a WHERE a.entity_id = o.id), ''),
-           t.text
+    SELECT r.id, s.names, r.type, o.names, t.text
       FROM relations AS r
       JOIN entities AS s ON s.id = r.subject_id
       JOIN entities AS o ON o.id = r.object_id

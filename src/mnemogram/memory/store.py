@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Database
+from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
 from mnemogram.errors import InvalidArgument, QueryTimeout
 from mnemogram.memory import context as contexts
 from mnemogram.memory import graph, index, recall, scenes, selection, vectors
@@ -259,7 +259,13 @@ class SceneMemory(Upkeep):
         return Recall(tuple(found), search_path="scene")
 
     def recall(
-        self, query: str, *, depth: int = 1, limit: int = 20, timeout: float | None = 3.0
+        self,
+        query: str,
+        *,
+        depth: int = 1,
+        limit: int = 20,
+        scenes: str | Iterable[str] = (),
+        timeout: float | None = 3.0,
     ) -> Recall:
         """Return what is like a query, by words and, with an embedder, by meaning.
 
@@ -268,6 +274,8 @@ class SceneMemory(Upkeep):
             depth: 1 for the matches themselves; up to 4 for what hangs on their
                 entities, step by step, after them.
             limit: most relations to return, 1 to 1,000.
+            scenes: keys of the present situation: what is pinned only to peers (groups,
+                rooms, ...) that they do not name is left out. Nothing is by default.
             timeout: seconds for the storage; None for no bound. The embedder's own
                 time cannot be bounded and is not counted.
 
@@ -280,10 +288,17 @@ class SceneMemory(Upkeep):
             )
         whole_number(depth, "depth", 0, recall.MAX_DEPTH)
         whole_number(limit, "limit", 1, MAX_LIMIT)
-        return self._recall(query, recall.query_terms(query), depth, limit, timeout)
+        keys = scene_keys(scenes, "scenes")
+        return self._recall(query, recall.query_terms(query), depth, limit, timeout, keys)
 
     def _recall(
-        self, query: str, terms: Terms, depth: int, limit: int, timeout: float | None
+        self,
+        query: str,
+        terms: Terms,
+        depth: int,
+        limit: int,
+        timeout: float | None,
+        keys: tuple[str, ...] = (),
     ) -> Recall:
         notes: list[str] = []
         embedded = self._embedded_query(query, notes)
@@ -325,11 +340,26 @@ class SceneMemory(Upkeep):
                         if each in held
                     ),
                 )
-                for each in order[:limit]
+                for each in self._own(connection, order, keys, limit)
             ]
             if depth > 1:
-                found = recall.expand(connection, found, depth=depth, limit=limit)
+                found = recall.expand(connection, found, depth=depth, limit=MAX_LIMIT)
+                own = set(self._own(connection, [each.id for each in found], keys, limit))
+                found = [each for each in found if each.id in own]
         return Recall(tuple(found), path, hits.complete, tuple(dict.fromkeys(notes)))
+
+    @staticmethod
+    def _own(
+        connection: Connection, ids: Iterable[int], keys: tuple[str, ...], limit: int
+    ) -> list[int]:
+        """Return the first of some relations, without those of peers that are not present."""
+        found: list[int] = []
+        for each in ids:
+            if len(found) == limit:
+                break
+            if not keys or not scenes.belongs_to_others(connection, each, keys):
+                found.append(each)
+        return found
 
     def _embedded_query(self, query: str, notes: list[str]) -> bytes | None:
         if self._vectors is None or not query.strip():
@@ -394,7 +424,8 @@ class SceneMemory(Upkeep):
         The scene block holds what is pinned to the scenes and to all broader ones;
         last and marked as such, what is pinned to narrower ones, never below a
         level that names somebody the scene does not name. The index line names
-        what the memory holds on the topic of ``input``.
+        what the memory holds on the topic of ``input``, without what is pinned only to
+        peers that the scenes do not name.
 
         Without ``scenes`` there is no scene block, and no pin has any influence.
 
@@ -448,7 +479,7 @@ class SceneMemory(Upkeep):
             sentence_chars=sentence_chars,
             language=language,
         )
-        topic, complete, notes = self._topic(input, ids, timeout)
+        topic, complete, notes = self._topic(input, ids, keys, timeout)
         context = replace(context, complete=complete, notes=notes)
         hidden = {fold_name(each) for each in names}
         context = contexts.fit(context, (), budget)
@@ -458,14 +489,14 @@ class SceneMemory(Upkeep):
         return contexts.fit(context, shown, budget)
 
     def _topic(
-        self, text: str, seen: frozenset[int], timeout: float | None
+        self, text: str, seen: frozenset[int], keys: tuple[str, ...], timeout: float | None
     ) -> tuple[list[str], bool, tuple[str, ...]]:
         """Return names of the entities a text is about, the likeliest first."""
         terms = recall.query_terms(text, topical=True)
         if not terms.words:
             return [], True, ()
         try:
-            found = self._recall(text, terms, 1, 20, timeout)
+            found = self._recall(text, terms, 1, 20, timeout, keys)
         except QueryTimeout as error:
             return [], False, (f"the topic was not looked up: {error}",)
         shown = [each for each in found if each.id not in seen]

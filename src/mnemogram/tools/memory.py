@@ -224,7 +224,8 @@ def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = N
 
     Args:
         memory: the user's scene memory; the model cannot name another.
-        current_scenes: keys of the present situation, or a function that returns them.
+        current_scenes: keys of the present situation, or a function that returns them. Then
+            a query does not bring what is pinned only to peers that they do not name.
     """
 
     def answer(given: dict[str, Any]) -> dict[str, Any]:
@@ -241,7 +242,7 @@ def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = N
         notes: tuple[str, ...] = ()
         complete, path = True, "scene"
         if query is not None:
-            found = memory.recall(query, limit=limit)
+            found = memory.recall(query, limit=limit, scenes=_now(current_scenes))
             alike = [each for each in found if each.id not in ids]
             notes, complete = found.notes, found.complete
             path = f"scene+{found.search_path}" if keys else found.search_path
