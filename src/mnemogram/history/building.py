@@ -33,7 +33,8 @@ DEFAULT_BYTES: Final = 4_000_000
 MERGE_PAGES: Final = 500
 #: Rows of a shadow table, each about a page, that one step of taking down deletes.
 _SHADOW_ROWS: Final = 2_000
-_SHADOW_TABLES: Final = ("data", "idx", "docsize")
+#: What an FTS5 table without stored content consists of.
+SHADOW_TABLES: Final = ("data", "idx", "docsize", "config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def _take_down(connection: Connection, name: str) -> tuple[int, bool]:
     left = _SHADOW_ROWS
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
-        for suffix in _SHADOW_TABLES:
+        for suffix in SHADOW_TABLES[:-1]:
             left -= _empty(connection, f"{name}_{suffix}", left)
             if left <= 0:
                 return _SHADOW_ROWS, False
@@ -230,10 +231,23 @@ def _drop_table(connection: Connection, name: str) -> None:
             raise
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
-        for suffix in (*_SHADOW_TABLES, "config"):
+        for suffix in SHADOW_TABLES:
             connection.execute(f"DROP TABLE IF EXISTS {name}_{suffix}")
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    forget_table(connection, name)
+
+
+def forget_table(connection: Connection, name: str) -> None:
+    """Take an FTS table and what is left of its shadow tables out of the schema.
+
+    Their pages are not touched and, where there are any, stay lost until VACUUM.
+    """
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("DELETE FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
+        for each in (name, *(f"{name}_{suffix}" for suffix in SHADOW_TABLES)):
+            connection.execute("DELETE FROM sqlite_schema WHERE tbl_name = ?", (each,))
         version = int(connection.one("PRAGMA schema_version"))
         connection.execute(f"PRAGMA schema_version = {version + 1}")
     finally:

@@ -337,6 +337,11 @@ def _debt_triggers(definition: IndexDefinition) -> Iterator[str]:
     )
 
 
+def triggers(definition: IndexDefinition, *, attached: bool) -> tuple[str, ...]:
+    """Return the SQL of the triggers that an index has while attached or detached."""
+    return tuple(_triggers(definition) if attached else _debt_triggers(definition))
+
+
 def _drop_triggers(connection: Connection, name: str) -> None:
     for trigger in _trigger_names(name):
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")

@@ -16,6 +16,7 @@ from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.history import (
     display,
+    doctor,
     export,
     indexes,
     lifecycle,
@@ -25,6 +26,7 @@ from mnemogram.history import (
     status,
     writing,
 )
+from mnemogram.history.doctor import CheckReport, RepairReport
 from mnemogram.history.export import Exported, Imported
 from mnemogram.history.lifecycle import Deleted, Expired, Purged
 from mnemogram.history.maintenance import Maintenance
@@ -567,6 +569,36 @@ class History:
         """
         reading.checked_int(batch_size, "batch_size", 1, 100_000)
         return maintenance.maintain(self._upkeep_store(), batch_size=batch_size, others={})
+
+    def check(self) -> CheckReport:
+        """Look at the whole file and every index, without changing anything.
+
+        Reads all of it; a file above 64 MB is copied for the comparison of its indexes,
+        which needs that much free disk beside it.
+
+        Raises:
+            StorageUnavailable: the file cannot be read at all.
+        """
+        return doctor.check(self._upkeep_store())
+
+    def repair(
+        self,
+        *,
+        dry_run: bool = True,
+        backup: str | os.PathLike[str] | None = None,
+        on_step: Callable[[str], Any] | None = None,
+    ) -> RepairReport:
+        """Do what :meth:`check` finds helpful; the messages themselves are never touched.
+
+        Args:
+            dry_run: only say what would be done.
+            backup: where the file is copied before the first change; beside it by default.
+            on_step: called with each action before it begins.
+
+        Raises:
+            StorageUnavailable: the backup or the repair could not be written.
+        """
+        return doctor.repair(self._upkeep_store(), dry_run=dry_run, backup=backup, on_step=on_step)
 
     def _upkeep_store(self) -> maintenance.Store:
         return maintenance.Store(

@@ -338,6 +338,17 @@ def _link_left_out(connection: Connection) -> None:
         link_parent(connection, int(child), str(parent_key), [])
 
 
+def relink_all(connection: Connection) -> None:
+    """Set every parent and root anew from what the hosts named."""
+    connection.execute("UPDATE sessions SET parent_id = NULL, root_id = id")
+    for child, parent_key in list(
+        connection.execute(
+            "SELECT id, parent_key FROM sessions WHERE parent_key IS NOT NULL ORDER BY id"
+        )
+    ):
+        link_parent(connection, int(child), str(parent_key), [])
+
+
 # --- messages --------------------------------------------------------------------------
 
 
