@@ -5,19 +5,25 @@
 **
 **     recall_rank(table)                  every column counts the same
 **     recall_rank(table, w0, w1, ...)     weight of each column, 1.0 by default
+**     recall_rank(table, w0, ..., p0, p1, ...)
+**                                         after a weight for every column: weight of
+**                                         each phrase, the last one for the rest too
 **
 ** Result: minus the sum over the query's phrases of
 **
-**     idf * tf * (K + 1) / (tf + K)       tf weighted by column,
-**     idf = ln(1 + (N - n + 0.5) / (n + 0.5))
+**     weight * tf * (K + 1) / (tf + K)    tf weighted by column
+**
+** The weight of a phrase that was given none is its rarity,
+**
+**     ln(1 + (N - n + 0.5) / (n + 0.5))   n of N rows hold it
 **
 ** Smaller is better, as FTS5's ORDER BY rank expects. This is BM25 without its
 ** length term: the length costs FTS5 a lookup in another table for each matching
 ** row, and that lookup costs more than everything else together. A caller that
 ** wants the term computes it for the best few hundred.
 **
-** A query of one phrase needs no idf, so the extra pass over its postings that
-** would count them is left out.
+** Rarity costs a pass over the postings of each phrase. A query of one phrase needs
+** none; a caller that has counted already gives the weights.
 */
 #include "rank.h"
 
@@ -32,8 +38,8 @@ typedef struct rank_query rank_query;
 struct rank_query {
   int phrases;
   int columns;
-  double *idf;    /* one for each phrase */
-  double *weight; /* one for each column */
+  double *phrase; /* weight of each phrase */
+  double *column; /* weight of each column */
 };
 
 static int count_row(const Fts5ExtensionApi *api, Fts5Context *fts, void *context) {
@@ -44,36 +50,38 @@ static int count_row(const Fts5ExtensionApi *api, Fts5Context *fts, void *contex
 }
 
 /* Makes the state of one query: one allocation, freed by FTS5 with the query. */
-static int rank_query_new(const Fts5ExtensionApi *api, Fts5Context *fts, int weights,
-                          sqlite3_value **weight, rank_query **out) {
+static int rank_query_new(const Fts5ExtensionApi *api, Fts5Context *fts, int argc,
+                          sqlite3_value **argv, rank_query **out) {
   int phrases = api->xPhraseCount(fts);
   int columns = api->xColumnCount(fts);
   sqlite3_int64 rows = 0;
   rank_query *query;
   size_t size = sizeof(rank_query) + sizeof(double) * ((size_t)phrases + (size_t)columns);
-  int rc, i;
+  int given, rc, i;
 
   query = sqlite3_malloc64(size);
   if (query == NULL) return SQLITE_NOMEM;
   memset(query, 0, size);
   query->phrases = phrases;
   query->columns = columns;
-  query->idf = (double *)(query + 1);
-  query->weight = query->idf + phrases;
+  query->phrase = (double *)(query + 1);
+  query->column = query->phrase + phrases;
   for (i = 0; i < columns; i++) {
-    query->weight[i] = i < weights ? sqlite3_value_double(weight[i]) : 1.0;
+    query->column[i] = i < argc ? sqlite3_value_double(argv[i]) : 1.0;
   }
 
-  rc = phrases > 1 ? api->xRowCount(fts, &rows) : SQLITE_OK;
+  given = argc > columns || phrases <= 1;
+  rc = given ? SQLITE_OK : api->xRowCount(fts, &rows);
   for (i = 0; rc == SQLITE_OK && i < phrases; i++) {
     sqlite3_int64 hits = 0;
-    if (phrases == 1) {
-      query->idf[i] = 1.0;
-      break;
+    if (given) {
+      int place = columns + i < argc ? columns + i : argc - 1;
+      query->phrase[i] = argc > columns ? sqlite3_value_double(argv[place]) : 1.0;
+      continue;
     }
     rc = api->xQueryPhrase(fts, i, &hits, count_row);
     if (rows < hits) rows = hits;
-    query->idf[i] = log(1.0 + ((double)(rows - hits) + 0.5) / ((double)hits + 0.5));
+    query->phrase[i] = log(1.0 + ((double)(rows - hits) + 0.5) / ((double)hits + 0.5));
   }
   if (rc == SQLITE_OK) {
     rc = api->xSetAuxdata(fts, query, sqlite3_free); /* frees it where it fails */
@@ -85,13 +93,13 @@ static int rank_query_new(const Fts5ExtensionApi *api, Fts5Context *fts, int wei
 }
 
 static void recall_rank(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_context *context,
-                        int weights, sqlite3_value **weight) {
+                        int argc, sqlite3_value **argv) {
   rank_query *query = api->xGetAuxdata(fts, 0);
   double score = 0.0;
   int rc = SQLITE_OK;
   int i;
 
-  if (query == NULL) rc = rank_query_new(api, fts, weights, weight, &query);
+  if (query == NULL) rc = rank_query_new(api, fts, argc, argv, &query);
   for (i = 0; rc == SQLITE_OK && i < query->phrases; i++) {
     Fts5PhraseIter place;
     double tf = 0.0;
@@ -99,10 +107,10 @@ static void recall_rank(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_c
     rc = api->xPhraseFirst(fts, i, &place, &column, &offset);
     if (rc != SQLITE_OK) break;
     while (column >= 0) {
-      if (column < query->columns) tf += query->weight[column];
+      if (column < query->columns) tf += query->column[column];
       api->xPhraseNext(fts, &place, &column, &offset);
     }
-    score += query->idf[i] * tf * (RANK_K + 1.0) / (tf + RANK_K);
+    score += query->phrase[i] * tf * (RANK_K + 1.0) / (tf + RANK_K);
   }
   if (rc == SQLITE_OK) {
     sqlite3_result_double(context, -score);

@@ -75,11 +75,13 @@ def _weights(table: str) -> str:
     return ", ".join(str(weight) for weight in COLUMN_WEIGHTS[:columns])
 
 
-def _score_sql(connection: Connection, table: str) -> str:
+def _score_sql(connection: Connection, table: str, weights: Sequence[float]) -> str:
     if table == indexes.TRIGRAM.name:
         return "0.0"  # detail=none: the check of the text ranks
-    function = "recall_rank" if connection.has_tokenizer else "bm25"
-    return f"{function}({table}, {_weights(table)})"
+    if not connection.has_tokenizer:
+        return f"bm25({table}, {_weights(table)})"
+    phrases = "".join(f", {weight:.4f}" for weight in weights)
+    return f"recall_rank({table}, {_weights(table)}{phrases})"
 
 
 def _columns(score: str, timestamp: str = "m.timestamp") -> str:
@@ -124,6 +126,7 @@ def from_index(
     wanted: int,
     sort: str,
     check: Matcher | None = None,
+    weights: Sequence[float] = (1.0,),
 ) -> Found:
     """Return the visible messages that an FTS table finds, the best of them at least.
 
@@ -133,6 +136,7 @@ def from_index(
         wanted: stop once this many lineages are found.
         sort: ``relevance``, ``newest`` or ``oldest``.
         check: keeps only rows whose text it matches.
+        weights: weight of each phrase of the expression, the last one for the rest.
 
     Raises:
         QueryTimeout: not even the newest matches could be had in time.
@@ -148,7 +152,8 @@ def from_index(
     found = Found()
     try:
         with deadline(connection, share):
-            _by_rank(connection, visibility, table, expression, rows, wanted, found)
+            score = _score_sql(connection, table, weights)
+            _by_rank(connection, visibility, table, expression, score, rows, wanted, found)
     except QueryTimeout:
         connection.check_deadline()
         if not found.candidates:
@@ -163,6 +168,7 @@ def _by_rank(
     visibility: Visibility,
     table: str,
     expression: str,
+    score: str,
     rows: _Rows,
     wanted: int,
     found: Found,
@@ -173,7 +179,6 @@ def _by_rank(
     first and leave out the sessions already found, so that each round brings new
     lineages, however talkative one session is.
     """
-    score = _score_sql(connection, table)
     best = list(
         connection.execute(
             f"SELECT rowid, {score} AS score FROM {table} WHERE {table} MATCH ?"

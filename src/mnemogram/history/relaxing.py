@@ -16,7 +16,7 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.history.ranking import Evidence, Statistics, idf
 
-__all__ = ["Unit", "evidence_of", "relaxed_expression", "units_of"]
+__all__ = ["Relaxed", "Unit", "evidence_of", "relax", "units_of"]
 
 #: Postings a relaxed query may read: a share of the rows, and never fewer than this.
 _POSTINGS_SHARE: Final = 0.04
@@ -133,37 +133,56 @@ def units_of(query: q.Query) -> list[Unit]:
     return units
 
 
-def relaxed_expression(
-    units: list[Unit], rows: int, count: Callable[[q.Phrase], int]
-) -> tuple[str | None, dict[q.Phrase, int]]:
-    """Choose the units worth asking for; return their OR and the count of every unit.
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """A relaxed query.
+
+    Attributes:
+        expression: FTS5 expression, an OR of the units worth asking for.
+        weights: weight of each of its phrases, in order.
+        counts: rows that hold each unit and stem that was counted; of the frequent
+            ones only that they are.
+    """
+
+    expression: str
+    weights: tuple[float, ...]
+    counts: dict[q.Phrase, int]
+
+
+def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase, int], int]) -> Relaxed | None:
+    """Choose the units worth asking for; None where no row holds any.
 
     Args:
         rows: rows of the index.
-        count: how many rows hold a phrase.
+        count: how many rows hold a phrase, counting no further than a number.
     """
-    counts: dict[q.Phrase, int] = {}
-    asked: list[tuple[int, q.Phrase]] = []
-    several = sum(not unit.single for unit in units) > 0
-    for unit in units[: _MOST_UNITS * 2]:
-        counts[unit.phrase] = count(unit.phrase)
-        wide = unit.phrase
-        if unit.stem is not None:
-            counts[unit.stem] = count(unit.stem)
-            wide = unit.stem
-        if counts[wide] and not (unit.single and several):
-            asked.append((counts[wide], wide))
-    asked.sort(key=lambda pair: pair[0])
     budget = max(_FEWEST_POSTINGS, int(rows * _POSTINGS_SHARE))
-    chosen: list[q.Node] = []
-    for frequency, phrase in asked[:_MOST_UNITS]:
+    counts: dict[q.Phrase, int] = {}
+    asked: list[tuple[int, q.Phrase, float]] = []
+    several = any(not unit.single for unit in units)
+    for unit in units[: _MOST_UNITS * 2]:
+        if unit.single and several:
+            continue
+        wide = unit.phrase
+        counts[wide] = count(wide, budget + 1)
+        # A prefix is counted whole or not at all: not for what is frequent anyway.
+        if unit.stem is not None and counts[wide] <= budget // 2:
+            wide = unit.stem
+            counts[wide] = count(wide, budget + 1)
+        if counts[wide]:
+            asked.append((counts[wide], wide, substance(unit)))
+    asked.sort(key=lambda each: each[0])
+    chosen: dict[q.Phrase, float] = {}
+    for frequency, phrase, worth in asked[:_MOST_UNITS]:
         budget -= frequency
         if budget < 0 and len(chosen) >= _LEAST_UNITS:
             break
-        chosen.append(phrase)
+        chosen.setdefault(phrase, worth * idf(rows, frequency))
     if not chosen:
-        return None, counts
-    return q.to_fts5(q.Or(chosen) if len(chosen) > 1 else chosen[0], "cjk"), counts
+        return None
+    nodes: list[q.Node] = list(chosen)
+    expression = q.to_fts5(q.Or(nodes) if len(nodes) > 1 else nodes[0])
+    return None if expression is None else Relaxed(expression, tuple(chosen.values()), counts)
 
 
 def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, Unit]]:
@@ -189,10 +208,10 @@ def evidence_of(
     for unit in units:
         weight = idf(rows, counts.get(unit.phrase, 0)) * substance(unit)
         rarity[unit.phrase] = weight
-        if unit.stem is None:
+        if unit.stem is None or unit.stem not in counts:
             weighted.append((unit.phrase, weight))
             continue
-        stem = idf(rows, counts.get(unit.stem, 0))
+        stem = idf(rows, counts[unit.stem])
         weighted.append((unit.phrase, weight * (1.0 - _STEM_WEIGHT)))
         weighted.append((unit.stem, stem * _STEM_WEIGHT))
     options = query.tokenizer.options

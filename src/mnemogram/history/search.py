@@ -24,7 +24,7 @@ from mnemogram.history.candidates import (
 from mnemogram.history.grouping import Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
-from mnemogram.history.relaxing import evidence_of, relaxed_expression, units_of
+from mnemogram.history.relaxing import evidence_of, relax, units_of
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
 from mnemogram.history.titles import TitleHit, title_hits
@@ -33,7 +33,9 @@ from mnemogram.text import RULES_VERSION
 __all__ = ["discover"]
 
 #: Counting a term's matches stops here: beyond it, it is common, and that is enough.
-_COUNT_CAP: Final = 200_000
+_COUNT_CAP: Final = 20_000
+#: Longer queries are sentences: parts of words are not what they ask for.
+_MOST_WORDS_INSIDE: Final = 4
 #: Share of the remaining time for rows that an index has not reached.
 _GAP_SHARE: Final = 0.5
 #: Share of the remaining time for reading everything, so that an answer can follow.
@@ -178,6 +180,8 @@ class _Search:
         state = self._usable(indexes.TRIGRAM.name)
         if state is None or not any(phrase.flags & q.WORD for phrase in query.phrases):
             return None
+        if len(query.phrases) > _MOST_WORDS_INSIDE and not query.explicit_operators:
+            return None
         expression = q.to_trigram(query, stock=not state.token_version)
         if expression is None:
             return None
@@ -199,12 +203,12 @@ class _Search:
             if len(units) < 2:
                 return None
             sizes = statistics(self._connection, name)
-            expression, counts = relaxed_expression(units, sizes.rows, partial(self._count, name))
-            if expression is None:
+            relaxed = relax(units, sizes.rows, partial(self._count, name))
+            if relaxed is None:
                 return None
-            evidence = evidence_of(query, units, counts, sizes)
+            evidence = evidence_of(query, units, relaxed.counts, sizes)
             marker = q.compile(q.Or([unit.stem or unit.phrase for unit in units]))
-            found = self._indexed(state, expression, marker, None)
+            found = self._indexed(state, relaxed.expression, marker, None, weights=relaxed.weights)
             if found is None:
                 continue
             if self._request.sort == "relevance":
@@ -214,11 +218,11 @@ class _Search:
 
     # -- steps
 
-    def _count(self, table: str, phrase: q.Phrase) -> int:
+    def _count(self, table: str, phrase: q.Phrase, most: int = _COUNT_CAP) -> int:
         expression = q.to_fts5(phrase)
         if expression is None:
             return 0
-        return count_rows(self._connection, table, expression, _COUNT_CAP)
+        return count_rows(self._connection, table, expression, most)
 
     def _indexed(
         self,
@@ -226,6 +230,8 @@ class _Search:
         expression: str,
         matcher: q.Matcher,
         check: q.Matcher | None,
+        *,
+        weights: Sequence[float] = (1.0,),
     ) -> Found | None:
         """Ask an index, and read what lies in its gaps; None where it is damaged."""
         request = self._request
@@ -238,6 +244,7 @@ class _Search:
                 wanted=self._wanted,
                 sort=request.sort,
                 check=check,
+                weights=weights,
             )
         except apsw.CorruptError as error:
             if not indexes.is_index_corruption(error):
