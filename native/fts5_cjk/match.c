@@ -3,7 +3,7 @@
 ** match.c: one pass over the tokens of a text, all phrases at once.
 **
 ** A phrase is found by its first token: in a hash table where that token must
-** be equal, in a chain by first byte where it is a prefix, in a list where it
+** be equal, in a chain by first character where it is a prefix, in a list where it
 ** may stand inside a word. Found phrases of more tokens become partial matches
 ** that wait for their next token at the next position. Memory is bounded by the
 ** tokens of the set, not by the text.
@@ -38,7 +38,7 @@ struct tm_set {
   int nphrase, aphrase, nitem, aitem;
   size_t nbytes, abytes;
   uint32_t mask;
-  int prefixes[256]; /* chains of prefixes by first byte, or -1 */
+  int prefixes[256]; /* chains of prefixes by first character, or -1 */
   int inside;        /* chain of phrases that may begin inside a word, or -1 */
 };
 
@@ -116,6 +116,15 @@ void tm_set_free(tm_set *set) {
   free(set);
 }
 
+/* Chain of the prefixes that may begin a token. A prefix holds its first character
+** whole; the first byte alone is the same for all letters of a script. */
+static uint8_t first_character(const char *token, int ntoken) {
+  const uint8_t *byte = (const uint8_t *)token;
+  if (byte[0] < 0xC0 || ntoken < 2) return byte[0];
+  if (byte[0] < 0xE0 || ntoken < 3) return (uint8_t)((byte[0] << 6) ^ byte[1]);
+  return (uint8_t)((byte[1] << 6) ^ byte[2]);
+}
+
 /* Puts a phrase at the head of the chain where its first token is looked up. */
 static void enter(tm_set *set, int index) {
   phrase *p = &set->phrases[index];
@@ -126,7 +135,7 @@ static void enter(tm_set *set, int index) {
   if (p->inside) {
     head = &set->inside;
   } else if (p->ntoken == 1 && p->prefix) {
-    head = &set->prefixes[(uint8_t)set->bytes[first->text]];
+    head = &set->prefixes[first_character(set->bytes + first->text, first->ntext)];
   } else {
     head = &set->slots[first->hash & set->mask];
   }
@@ -382,7 +391,7 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
         rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
     }
   }
-  index = set->prefixes[(uint8_t)token[0]];
+  index = set->prefixes[first_character(token, ntoken)];
   for (; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
     if (fits(set, &set->phrases[index], 0, flags, token, ntoken, &to))
       rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
