@@ -124,8 +124,11 @@ class Budget:
                 hint="Pass the function that counts tokens as your model does.",
             )
 
-    def fits(self, text: str) -> bool:
-        """Return whether a text stays inside the budget."""
+    def fits(self, make: Callable[[], str]) -> bool:
+        """Return whether a text stays inside the budget; it is made only where that counts."""
+        if self.chars is None and self.tokens is None:
+            return True
+        text = make()
         if self.chars is not None and len(text) > self.chars:
             return False
         return not (
@@ -201,17 +204,63 @@ class Context(Value):
                 f"language must be one of {', '.join(LABELS)}, not {language!r}",
                 hint=f"Use one of {', '.join(LABELS)}.",
             )
-        followed = [each for each in self.lines if each.authority == "rule" and each.applies]
-        others = [each for each in self.lines if each.authority != "rule" or not each.applies]
+        lines = [(each, self._line(each, labels)) for each in self.lines]
+        return self._text(labels, lines, [inline(each, NAME_CHARS) for each in self.index])
+
+    @staticmethod
+    def _text(
+        labels: Labels, lines: Sequence[tuple[ContextLine, str]], names: Sequence[str]
+    ) -> str:
+        """Return the text of lines and names that are worded already."""
+        followed = [text for line, text in lines if line.authority == "rule" and line.applies]
+        others = [text for line, text in lines if line.authority != "rule" or not line.applies]
         text: list[str] = []
         for heading, group in ((labels.rules, followed), (labels.others, others)):
             if group:
                 text.append(heading)
-                text.extend(self._line(each, labels) for each in group)
-        if self.index:
-            names = (inline(each, NAME_CHARS) for each in self.index)
+                text.extend(group)
+        if names:
             text.append(labels.index + labels.comma.join(names))
         return "\n".join(text)
+
+    def fitted(self, names: Iterable[str], budget: Budget, hidden: set[str]) -> Context:
+        """Return the context with as many of its lines, and then of the names, as fit.
+
+        Args:
+            names: for the index line, the likeliest first.
+            budget: what the whole text may hold.
+            hidden: folded names that the index line leaves out; those of the lines
+                that are kept are added.
+        """
+        labels = LABELS[self.language]
+        kept: list[tuple[ContextLine, str]] = []
+        for line in self.lines:
+            if len(kept) == budget.items:
+                break
+            worded = (line, self._line(line, labels))
+            kept.append(worded)
+            if not budget.fits(lambda: self._text(labels, kept, ())):
+                kept.pop()
+        for line, _ in kept:
+            hidden.update(map(fold_name, (line.relation.subject, line.relation.object)))
+        shown: list[str] = []
+        worded_names: list[str] = []
+        for name in names:
+            if len(shown) == budget.index_names:
+                break
+            if fold_name(name) in hidden:
+                continue
+            shown.append(name)
+            worded_names.append(inline(name, NAME_CHARS))
+            if not budget.fits(lambda: self._text(labels, kept, worded_names)):
+                shown.pop()
+                worded_names.pop()
+        return replace(
+            self,
+            lines=tuple(line for line, _ in kept),
+            index=tuple(shown),
+            omitted=self.omitted + len(self.lines) - len(kept),
+        )
 
     def _line(self, line: ContextLine, labels: Labels) -> str:
         relation = line.relation
@@ -404,23 +453,3 @@ def topic_names(found: Sequence[Relation], terms: Sequence[str]) -> list[str]:
         both.sort(key=lambda name: wanted.isdisjoint(token.text for token in tokenize(name)))
         names.update(dict.fromkeys(both))
     return list(names)
-
-
-def fit(context: Context, names: Sequence[str], budget: Budget) -> Context:
-    """Return the context with as many of its lines, and then names, as fit."""
-    lines = list(context.lines)
-    kept: list[ContextLine] = []
-    for line in lines:
-        if len(kept) == budget.items:
-            break
-        if budget.fits(replace(context, lines=(*kept, line), index=()).format()):
-            kept.append(line)
-    omitted = context.omitted + len(lines) - len(kept)
-    context = replace(context, lines=tuple(kept), index=(), omitted=omitted)
-    shown: list[str] = []
-    for name in names:
-        if len(shown) == budget.index_names:
-            break
-        if budget.fits(replace(context, index=(*shown, name)).format()):
-            shown.append(name)
-    return replace(context, index=tuple(shown))

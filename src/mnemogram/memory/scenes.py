@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 from unicodedata import normalize
 
@@ -352,8 +353,10 @@ SELECT {_WHOLE_COLUMNS}
   JOIN entities AS s ON s.id = r.subject_id
   JOIN entities AS o ON o.id = r.object_id
   LEFT JOIN sentences AS t ON t.id = r.sentence_id
- WHERE r.id = ?
+ WHERE r.id IN (SELECT value FROM json_each(?))
 """
+#: Relations read by one statement.
+_AT_ONCE: Final = 500
 #: Scenes of a subtree that are read one by one; past it the subtree is swept.
 _FEW: Final = 12
 
@@ -376,9 +379,13 @@ class Pin:
 
 def whole(connection: Connection, relation_ids: Iterable[int]) -> Iterator[Relation]:
     """Yield relations by id, whole, in the order asked for; missing ones are left out."""
-    for each in relation_ids:
-        for row in each_row(connection, _WHOLE, (each,)):
-            yield Relation(*row)
+    ids = list(relation_ids)
+    for start in range(0, len(ids), _AT_ONCE):
+        part = ids[start : start + _AT_ONCE]
+        found = {row[0]: row for row in each_row(connection, _WHOLE, (json.dumps(part),))}
+        for each in part:
+            if each in found:
+                yield Relation(*found[each])
 
 
 def _distance(asked: str, key: str) -> tuple[int, Literal["exact", "inherited", "narrower"]]:
@@ -452,9 +459,25 @@ def recall(
 
 def pinned(connection: Connection, pins: Iterable[Pin]) -> list[Relation]:
     """Return the relations of pins, whole, each with the pin that brought it."""
+    asked = list(pins)
+    bare = [pin.relation_id for pin in asked if pin.row is None]
+    read = {each.id: each for each in whole(connection, bare)} if bare else {}
     found = []
-    for pin in pins:
-        row = pin.row or next(each_row(connection, _WHOLE, (pin.relation_id,)), None)
-        if row is not None:
-            found.append(Relation(*row, pin.key, pin.weight, pin.trust, pin.asked, pin.match))
+    for pin in asked:
+        why = (pin.key, pin.weight, pin.trust, pin.asked, pin.match)
+        if pin.row is not None:
+            values: tuple[Any, ...] = (*pin.row, *why)
+            found.append(Relation(*values))
+        elif pin.relation_id in read:
+            scene, weight, trust, key, match = why
+            found.append(
+                replace(
+                    read[pin.relation_id],
+                    scene=scene,
+                    weight=weight,
+                    pin_trust=trust,
+                    asked=key,
+                    match=match,
+                )
+            )
     return found

@@ -305,14 +305,10 @@ class SceneMemory(Upkeep):
         with self._database.read(timeout=timeout) as connection:
             hits = recall.lexical(connection, terms, most=limit * 3 + 16)
             notes.extend(hits.notes)
-            relations = {each.id: each for each in scenes.whole(connection, hits.scores)}
-            scores = {
-                each: score * _BOOST[relations[each].kind]
-                for each, score in hits.scores.items()
-                if each in relations
-            }
+            about = recall.activity(connection, hits.scores)
+            scores = {each: hits.scores[each] * _BOOST[kind] for each, (kind, _) in about.items()}
             order = sorted(
-                scores, key=lambda each: (scores[each], relations[each].told_at, each), reverse=True
+                scores, key=lambda each: (scores[each], about[each][1], each), reverse=True
             )
             path = hits.path
             near: dict[int, float] = {}
@@ -324,23 +320,20 @@ class SceneMemory(Upkeep):
                 if near:
                     scores = recall.fuse([order, list(near)])
                     order = list(scores)
-                    for relation in scenes.whole(
-                        connection, (each for each in near if each not in relations)
-                    ):
-                        relations[relation.id] = relation
                 path = f"{'cjk' if path == 'empty' else path}+vector"
+            chosen = self._own(connection, order, keys, limit)
             found = [
                 replace(
-                    relations[each],
-                    score=scores[each],
+                    each,
+                    score=scores[each.id],
                     depth=1,
                     sources=tuple(
                         name
                         for name, held in (("lexical", hits.scores), ("vector", near))
-                        if each in held
+                        if each.id in held
                     ),
                 )
-                for each in self._own(connection, order, keys, limit)
+                for each in scenes.whole(connection, chosen)
             ]
             if depth > 1:
                 found = recall.expand(connection, found, depth=depth, limit=MAX_LIMIT)
@@ -482,11 +475,7 @@ class SceneMemory(Upkeep):
         topic, complete, notes = self._topic(input, ids, keys, timeout)
         context = replace(context, complete=complete, notes=notes)
         hidden = {fold_name(each) for each in names}
-        context = contexts.fit(context, (), budget)
-        for each in context.lines:
-            hidden.update(map(fold_name, (each.relation.subject, each.relation.object)))
-        shown = [each for each in dict.fromkeys((*pinned, *topic)) if fold_name(each) not in hidden]
-        return contexts.fit(context, shown, budget)
+        return context.fitted(dict.fromkeys((*pinned, *topic)), budget, hidden)
 
     def _topic(
         self, text: str, seen: frozenset[int], keys: tuple[str, ...], timeout: float | None
