@@ -146,14 +146,14 @@ def excerpt(
     matcher,
     *,
     Py_ssize_t width=120,
-    str mark_open not None="**",
-    str mark_close not None="**",
+    str mark_open not None="⟦",
+    str mark_close not None="⟧",
     str ellipsis not None="…",
 ):
     """Show the part of ``text`` where a query matches most densely, matches marked.
 
     The excerpt is cut from the raw text: what is between the marks are exactly the characters
-    that fold to what was asked (``**ＡＰＩ**`` for ``api``), widened to whole grapheme clusters.
+    that fold to what was asked (``⟦ＡＰＩ⟧`` for ``api``), widened to whole grapheme clusters.
     Without any match the beginning of the text is shown.
 
     Args:

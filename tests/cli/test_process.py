@@ -88,14 +88,14 @@ def test_a_terminal_gets_colour_and_no_marks(subprocess_env: dict[str, str]) -> 
     code, shown = on_a_terminal(subprocess_env, "search", "牙医")
     assert code == 0
     assert re.search(r"\x1b\[[0-9;]*m牙医\x1b\[0m", shown)
-    assert "**" not in shown
+    assert "⟦" not in shown
 
 
 def test_no_color_is_respected(subprocess_env: dict[str, str]) -> None:
     process(subprocess_env, "append", "--session", "s", "明早九点预约牙医复诊")
     code, shown = on_a_terminal({**subprocess_env, "NO_COLOR": "1"}, "search", "牙医")
     assert code == 0
-    assert "**牙医**" in shown
+    assert "⟦牙医⟧" in shown
     assert not re.search(r"\x1b\[[0-9;]*(3[0-7]|4[0-7]|38|48)", shown)
 
 

@@ -65,11 +65,11 @@ def test_json_says_the_same_and_holds_no_controls(text: str) -> None:
 
 
 def test_matches_are_coloured_or_stay_between_marks() -> None:
-    coloured = marked("预约**牙医**复诊", keep_marks=False)
+    coloured = marked("预约⟦牙医⟧复诊", keep_marks=False)
     assert coloured.plain == "预约牙医复诊"
     (span,) = coloured.spans
     assert coloured.plain[span.start : span.end] == "牙医"
-    assert marked("预约**牙医**复诊", keep_marks=True).plain == "预约**牙医**复诊"
+    assert marked("预约⟦牙医⟧复诊", keep_marks=True).plain == "预约⟦牙医⟧复诊"
 
 
 @pytest.mark.parametrize("width", [20, 33, 80])

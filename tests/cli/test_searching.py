@@ -13,7 +13,7 @@ from .conftest import Run
 def test_a_search_prints_the_match_and_how_it_was_found(talk: Run) -> None:
     done = talk("search", "牙医")
     assert done.code == 0
-    assert "明早九点预约**牙医**复诊" in done.out
+    assert "明早九点预约⟦牙医⟧复诊" in done.out
     assert "复诊" in done.out
     assert "route cjk" in done.err
     assert "route" not in done.out

@@ -187,7 +187,7 @@ def test_a_part_of_a_word_is_found_by_trigrams_when_no_word_matches(history: His
     result = history.search("configur")
     assert texts(result) == {"the misconfiguration of it"}
     assert result.search_path == "trigram"
-    assert result.results[0].snippet == "the mis**configur**ation of it"
+    assert result.results[0].snippet == "the mis⟦configur⟧ation of it"
 
 
 def test_a_question_is_relaxed_and_says_so(history: History) -> None:
@@ -238,7 +238,7 @@ def test_the_tail_of_a_long_tool_result_is_found_where_tools_are_asked_for(
     assert history.search("QX-417").count == 0
     result = history.search("QX-417", roles=("tool",))
     assert result.count == 1
-    assert "**QX-417**" in result.results[0].snippet
+    assert "⟦QX-417⟧" in result.results[0].snippet
     shown = result.results[0].messages[0]
     assert "QX-417" in shown.content
     assert shown.content_truncated
@@ -253,13 +253,13 @@ def test_tool_arguments_are_found_however_they_were_written(
     history.append("s", [Message("assistant", None, tool_calls=calls)])
     result = history.search("大连")
     assert result.count == 1
-    assert "**大连**" in result.results[0].snippet
+    assert "⟦大连⟧" in result.results[0].snippet
 
 
 def test_marks_stand_at_the_exact_characters_of_folded_text(history: History) -> None:
     tell(history, "この ＡＰＩ は古い", "検証ﾃｽﾄ完了")
-    assert history.search("api").results[0].snippet == "この **ＡＰＩ** は古い"
-    assert history.search("テスト").results[0].snippet == "検証**ﾃｽﾄ**完了"
+    assert history.search("api").results[0].snippet == "この ⟦ＡＰＩ⟧ は古い"
+    assert history.search("テスト").results[0].snippet == "検証⟦ﾃｽﾄ⟧完了"
 
 
 def test_a_huge_message_gives_a_bounded_answer_with_the_match_in_it(history: History) -> None:
@@ -440,7 +440,7 @@ def test_the_message_about_it_ranks_above_the_message_that_mentions_it(history: 
         "配额配额：缓存配额用尽",
         "今天说了很多事情，" * 30 + "最后提到配额",
     )
-    assert history.search("配额").results[0].snippet.startswith("**配额")
+    assert history.search("配额").results[0].snippet.startswith("⟦配额")
 
 
 def test_tool_json_does_not_outrank_a_message(history: History) -> None:

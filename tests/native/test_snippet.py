@@ -134,7 +134,7 @@ def test_an_excerpt_marks_the_exact_raw_characters(text: str, query: str, shown:
 
 def test_marks_inside_words_follow_the_characters_found() -> None:
     matcher = compile(parse("che_co"), substring=True)
-    assert excerpt("ma\u0301 cáchè_cönfig", matcher) == "ma\u0301 cá**chè_cö**nfig"
+    assert excerpt("ma\u0301 cáchè_cönfig", matcher) == "ma\u0301 cá⟦chè_cö⟧nfig"
 
 
 def test_an_excerpt_shows_the_place_where_most_of_the_query_stands() -> None:

@@ -15,7 +15,7 @@ def excerpt(
     matcher: _SupportsOccurrences,
     *,
     width: int = 120,
-    mark_open: str = "**",
-    mark_close: str = "**",
+    mark_open: str = "⟦",
+    mark_close: str = "⟧",
     ellipsis: str = "…",
 ) -> str: ...

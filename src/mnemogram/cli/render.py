@@ -34,7 +34,7 @@ _UNSAFE_IN_JSON: Final = re.compile(
     r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
-_MARK: Final = re.compile(r"\*\*(.+?)\*\*", re.S)
+_MARK: Final = re.compile("⟦(.+?)⟧", re.S)
 _CALLS_SHOWN: Final = 300
 #: Characters shown of a message that stands near a match; scroll shows more.
 NEARBY_CHARS: Final = 500
