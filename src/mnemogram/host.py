@@ -78,7 +78,9 @@ class Mnemogram:
         return self._store(
             self._histories,
             user_id,
-            lambda directory: History.open(directory / "state.db", **self._history_options),
+            lambda directory: History.open(
+                directory / "state.db", **{"user_id": user_id.strip(), **self._history_options}
+            ),
         )
 
     def memory(self, user_id: str) -> SceneMemory:

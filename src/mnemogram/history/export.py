@@ -252,13 +252,16 @@ class _Batch:
 
 
 def import_lines(
-    write: Callable[[Callable[[Connection], Any]], Any], lines: Iterable[str]
+    write: Callable[[Callable[[Connection], Any]], Any],
+    lines: Iterable[str],
+    redacted: Callable[[Message], Message],
 ) -> Imported:
     """Store what an export holds, as far as it is not there yet.
 
     Args:
         write: runs work in a write transaction.
         lines: the export, a line at a time.
+        redacted: takes secrets out of a message before it is stored.
 
     Raises:
         InvalidArgument: a line is not of this format; the batches before it are stored.
@@ -271,7 +274,9 @@ def import_lines(
     def flush() -> None:
         nonlocal batch
         full, batch = batch, _Batch([], [], {})
-        for name, count in write(lambda connection: _store(connection, full, known, notes)).items():
+        for name, count in write(
+            lambda connection: _store(connection, full, known, notes, redacted)
+        ).items():
             totals[name] += count
 
     for number, line in enumerate(lines, 1):
@@ -335,7 +340,11 @@ def _moment(value: Any, number: int) -> int:
 
 
 def _store(
-    connection: Connection, batch: _Batch, known: dict[str, dict[str, Any]], notes: list[str]
+    connection: Connection,
+    batch: _Batch,
+    known: dict[str, dict[str, Any]],
+    notes: list[str],
+    redacted: Callable[[Message], Message],
 ) -> dict[str, int]:
     counts = {"inserted": 0, "repeated": 0, "refused": 0, "tombstones": 0}
     for key, moment in batch.tombstones:
@@ -353,7 +362,9 @@ def _store(
         about = known.get(key, {"id": key})
         result = writing.append(
             connection,
-            writing.prepare(_session(connection, about), [_message(each) for each in records]),
+            writing.prepare(
+                _session(connection, about), [redacted(_message(each)) for each in records]
+            ),
         )
         notes += result.notes
         counts["inserted"] += result.inserted

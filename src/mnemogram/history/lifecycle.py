@@ -16,7 +16,7 @@ from typing import Final
 
 from mnemogram.database import Connection
 from mnemogram.history import building, indexes
-from mnemogram.history.maintenance import Store
+from mnemogram.history.maintenance import Maintained, Store
 from mnemogram.history.models import _Result
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "count_expired",
     "delete_session",
     "expire_step",
+    "expiry_part",
     "purge",
 ]
 
@@ -168,6 +169,19 @@ def _expire(connection: Connection, before: int, limit: int) -> tuple[int, int, 
         sessions += 1
         # A session without messages costs a step too.
         limit -= 1
+
+
+def expiry_part(store: Store, before: int, batch_size: int) -> Maintained | None:
+    """Do one bounded step of expiry as a part of upkeep; None where nothing is due."""
+    started = time.monotonic()
+    with store.database.read() as connection:
+        if connection.execute(_OLDEST, (before,)).fetchone() is None:
+            return None
+    sessions, messages, more = store.write(
+        lambda connection: expire_step(connection, before, limit=batch_size)
+    )
+    words = f"expired {sessions} sessions with {messages} messages"
+    return Maintained("expiry", messages, time.monotonic() - started, more, words)
 
 
 def count_expired(connection: Connection, before: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Literal, TypeVar
@@ -26,10 +27,12 @@ from mnemogram.history import (
     status,
     writing,
 )
+from mnemogram.history import legacy as legacy_import
 from mnemogram.history.doctor import CheckReport, RepairReport
 from mnemogram.history.export import Exported, Imported
+from mnemogram.history.legacy import LegacySource, SetAside
 from mnemogram.history.lifecycle import Deleted, Expired, Purged
-from mnemogram.history.maintenance import Maintenance
+from mnemogram.history.maintenance import Maintained, Maintenance
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
@@ -81,10 +84,16 @@ class History:
         trigram: bool | None,
         redactor: Redactor | None,
         answer_budget: int,
+        retention: timedelta | None,
+        legacy: LegacySource | None,
+        user_id: str | None,
     ) -> None:
         self._database = database
         self._redactor = redactor
         self._budget = answer_budget
+        self._retention = retention
+        self._legacy = legacy
+        self._user_id = user_id
         self._merged: dict[str, bytes] = {}
         # What the host chose is stored with the first write, and then is the file's: the
         # last host to choose decides for all processes.
@@ -108,6 +117,9 @@ class History:
         load_extension: bool = True,
         synchronous: Literal["full", "normal"] = "full",
         read_only: bool = False,
+        retention: timedelta | None = None,
+        legacy: LegacySource | None = None,
+        user_id: str | None = None,
     ) -> History:
         """Open a history file, made (0600) where it is missing.
 
@@ -122,6 +134,10 @@ class History:
             load_extension: try to load the tokenizer.
             synchronous: ``full`` survives a power cut, ``normal`` a process kill.
             read_only: never write, not even to bring the schema up to date.
+            retention: :meth:`maintain` expires sessions that were not active for so
+                long; None keeps everything.
+            legacy: an older store, taken over a page at each :meth:`maintain`.
+            user_id: the user that ``legacy`` is asked for.
 
         Raises:
             SchemaTooNew: a newer release wrote the file.
@@ -129,6 +145,10 @@ class History:
             InvalidArgument: an option is out of range.
         """
         reading.checked_int(answer_budget, "answer_budget", 4_096, 2**31)
+        if retention is not None and retention <= timedelta(0):
+            raise InvalidArgument("retention must be positive", hint="Pass None to keep all.")
+        if legacy is not None and user_id is None:
+            raise InvalidArgument("legacy needs user_id", hint="Name the user to ask it for.")
         database = Database(
             path,
             SCHEMA,
@@ -144,6 +164,9 @@ class History:
                 trigram=trigram,
                 redactor=redactor,
                 answer_budget=answer_budget,
+                retention=retention,
+                legacy=legacy,
+                user_id=user_id,
             )
         except BaseException:
             database.close()
@@ -238,7 +261,7 @@ class History:
             Busy: another process held the write lock too long.
             StorageUnavailable: the store cannot be written.
         """
-        prepared = writing.prepare(session, map(self._redacted, messages))
+        prepared = writing.prepare(self._titled(session), map(self._redacted, messages))
         return self._write(lambda connection: writing.append(connection, prepared))
 
     def append_many(
@@ -246,12 +269,17 @@ class History:
     ) -> list[AppendResult]:
         """Store several conversations in one transaction; see :meth:`append`."""
         prepared = [
-            writing.prepare(session, map(self._redacted, messages))
+            writing.prepare(self._titled(session), map(self._redacted, messages))
             for session, messages in conversations
         ]
         return self._write(
             lambda connection: [writing.append(connection, each) for each in prepared]
         )
+
+    def _titled(self, session: Session | str) -> Session | str:
+        if self._redactor is None or not isinstance(session, Session) or session.title is None:
+            return session
+        return replace(session, title=self._redactor(session.title))
 
     def _redacted(self, message: Message) -> Message:
         if self._redactor is None or not isinstance(message, Message):
@@ -279,8 +307,9 @@ class History:
         Raises:
             NotFound: no such session or message.
         """
-        if self._redactor is not None and content is not None:
-            content = self._redactor(content)
+        if self._redactor is not None:
+            content = None if content is None else self._redactor(content)
+            tool_calls = writing.map_strings(tool_calls, self._redactor)
         self._write(
             lambda connection: writing.amend(
                 connection,
@@ -427,7 +456,7 @@ class History:
         Raises:
             InvalidArgument: a line is not of this format; what came before it is stored.
         """
-        return export.import_lines(self._write, lines)
+        return export.import_lines(self._write, lines, self._redacted)
 
     # -- reading
 
@@ -568,7 +597,22 @@ class History:
             StoreClosed: the store was closed.
         """
         reading.checked_int(batch_size, "batch_size", 1, 100_000)
-        return maintenance.maintain(self._upkeep_store(), batch_size=batch_size, others={})
+        store = self._upkeep_store()
+        others: dict[maintenance.Part, Callable[[], Maintained | None]] = {}
+        retention, source, user_id = self._retention, self._legacy, self._user_id
+        if source is not None and user_id is not None:
+            others["legacy"] = lambda: legacy_import.import_page(
+                store, source, user_id, limit=batch_size, redacted=self._redacted
+            )
+        if retention is not None:
+            before = to_microseconds(datetime.now(timezone.utc) - retention)
+            others["expiry"] = lambda: lifecycle.expiry_part(store, before, batch_size)
+        return maintenance.maintain(store, batch_size=batch_size, others=others)
+
+    def set_aside(self) -> tuple[SetAside, ...]:
+        """Return the records of the older store that could not be imported, and why."""
+        with self._database.read() as connection:
+            return legacy_import.set_aside(connection)
 
     def check(self) -> CheckReport:
         """Look at the whole file and every index, without changing anything.

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""A ready redactor: takes common shapes of secrets out of texts before they are stored.
+
+It knows shapes, not meanings: keys with the prefixes their issuers give them, private
+key blocks, tokens in headers and URLs, and values that are named as secrets. What looks
+like none of these is kept. It is off unless the host passes it::
+
+    mnemogram.open(root, redactor=redact_secrets)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["redact_secrets"]
+
+_MARK: Final = "[redacted {}]"
+
+# Prefixes as their issuers document them.
+_SHAPES: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "private key",
+        r"-----BEGIN (?P<label>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
+        r"[\s\S]{0,20000}?(?:-----END (?P=label)-----|\Z)",
+    ),
+    ("API key", r"\bsk-(?:[A-Za-z0-9]+-)*[A-Za-z0-9_-]{20,}"),
+    ("API key", r"\bAIza[0-9A-Za-z_-]{35}"),
+    ("API key", r"\b(?:sk|rk|pk)_(?:live|test)_[0-9A-Za-z]{16,}"),
+    ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+    ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
+    ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("Slack token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    ("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("PyPI token", r"\bpypi-[A-Za-z0-9_-]{50,}"),
+    ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}"),
+    ("bot token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+    ("JWT", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+)
+_BEFORE: Final[tuple[tuple[str, str], ...]] = (
+    # What follows the group is the secret; the group itself is kept.
+    ("token", r"(?i)(\b(?:Bearer|Basic|Token)\s+)(?!redacted)[A-Za-z0-9._~+/=-]{16,}"),
+    ("password", r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:)(?!\[redacted)[^\s/@]{1,200}(?=@)"),
+    (
+        "secret",
+        r"(?i)((?<![A-Za-z0-9])(?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|secret|api[_-]?key"
+        r"|access[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret"
+        r"|private[_-]?key)[\"']?\s*(?:=|:|：|=>)\s*[\"']?)"
+        r"(?!\[redacted|\$\{|<|\*{3}|(?:none|null|true|false|str|string)\b)[^\s\"',;&}]{6,200}",
+    ),
+    (
+        "secret",
+        r"((?:密码|口令|密钥|パスワード|비밀번호)\s*(?:是|为|は|는)?\s*[:：=]\s*)(?!\[redacted)[!-~]{4,200}",
+    ),
+)
+_COMPILED: Final = tuple((kind, re.compile(shape)) for kind, shape in _SHAPES)
+_COMPILED_BEFORE: Final = tuple((kind, re.compile(shape)) for kind, shape in _BEFORE)
+
+
+def redact_secrets(text: str) -> str:
+    """Return ``text`` with what has the shape of a secret replaced by ``[redacted KIND]``.
+
+    Doing it twice changes nothing more.
+
+    Args:
+        text: any text.
+    """
+    for kind, shape in _COMPILED:
+        text = shape.sub(_MARK.format(kind), text)
+    for kind, shape in _COMPILED_BEFORE:
+        text = shape.sub(rf"\1{_MARK.format(kind)}", text)
+    return text

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Adapters to other programs and libraries; each needs its own extra."""

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Shapes of secrets are taken out before anything is stored; other text is left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemogram import History, Message
+from mnemogram.history.redact import redact_secrets
+from tests.history.support import raw
+
+LETTERS = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3"
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ("key ", f"sk-proj-{LETTERS}", " end"),
+        ("key ", f"AIza{LETTERS[:35]}", " end"),
+        ("aws ", "AKIAABCDEFGHIJKLMNOP", " end"),
+        ("push with ", f"ghp_{LETTERS}", "."),
+        ("slack ", "xoxb-1234567890-abcdef", ""),
+        ("jwt ", f"eyJ{LETTERS}.eyJ{LETTERS}.{LETTERS}", ""),
+        ("Authorization: Bearer ", LETTERS, "\n"),
+        ("DATABASE=postgres://me:", "hunter22", "@db/x"),
+        ("DB_PASSWORD=", "correct-horse", " next"),
+        ('{"client_secret": "', "abcdef123456", '"}'),
+        ("password: ", "Tr0ub4dor&3"[:9], ""),
+        ("密码：", "hunter22", ""),
+        (
+            "",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nxyz\n-----END RSA PRIVATE KEY-----",
+            "\nafter",
+        ),
+        ("", "-----BEGIN PRIVATE KEY-----\nMIIabc cut off", ""),
+    ],
+)
+def test_a_secret_goes_and_what_stands_around_it_stays(
+    before: str, secret: str, after: str
+) -> None:
+    done = redact_secrets(before + secret + after)
+    assert done.startswith(before + "[redacted ")
+    assert done.endswith("]" + after)
+    assert secret not in done
+    assert redact_secrets(done) == done
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is in the vault",
+        "password: none",
+        "def login(password: str) -> bool:",
+        "set api_key=${API_KEY} first",
+        "token by token, the bearer walked on",
+        "sk-8 is a road",
+        "https://example.org:8080/path",
+        "明天的密码锁要换电池",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert redact_secrets(text) == text
+
+
+@given(st.text())
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once = redact_secrets(text)
+    assert redact_secrets(once) == once
+
+
+def test_a_store_with_the_redactor_never_holds_the_secret(tmp_path: Path) -> None:
+    secret = f"sk-{LETTERS}"
+    with History.open(tmp_path / "state.db", redactor=redact_secrets) as history:
+        history.append(
+            "s",
+            [
+                Message("user", f"use {secret} please", uid="1"),
+                Message("assistant", "", tool_calls=[{"arguments": f'{{"key": "{secret}"}}'}]),
+            ],
+        )
+        history.amend("s", "1", content=f"or {secret}", tool_calls={"k": secret})
+        with raw(history) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    for file in tmp_path.iterdir():
+        assert secret.encode() not in file.read_bytes()
