@@ -23,6 +23,7 @@ from mnemogram.memory.models import (
     SweepReport,
 )
 from mnemogram.memory.names import fold_name
+from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.recall import query_terms
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.text import normalize_scene_key, tokenize
@@ -462,7 +463,9 @@ def check(database: Database) -> CheckReport:
         _wrong_names,
         _shown,
     )
-    with database.read() as connection:
+    # A fresh connection: quick_check on one that has used the index before may compare
+    # with a list of segments that another connection has since replaced.
+    with ReadOnly(database) as connection:
         for code, query, detail, repair, is_error in _CHECKS:
             count = int(connection.one(query))
             if count:

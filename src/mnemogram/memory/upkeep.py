@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mnemogram.database import Connection, Database
+from mnemogram.database import Database
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import exchange, graph, index, maintenance, scenes, selection
 from mnemogram.memory.arguments import (
@@ -30,8 +30,8 @@ from mnemogram.memory.models import (
     TagReport,
     Trust,
 )
+from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows
-from mnemogram.memory.schema import SCHEMA
 
 __all__ = ["Upkeep"]
 
@@ -51,8 +51,8 @@ class Upkeep:
             self._last = max(int(self._clock() * 1_000_000), self._last + 1)
             return self._last
 
-    def _read_only(self) -> _ReadOnly:
-        return _ReadOnly(self._database)
+    def _read_only(self) -> ReadOnly:
+        return ReadOnly(self._database)
 
     # -- scenes
 
@@ -388,31 +388,3 @@ class Upkeep:
 
     def _vectors_wanted(self) -> None:
         """Called where many relations may lack a vector."""
-
-
-class _ReadOnly:
-    """A connection that cannot write, for dry runs."""
-
-    def __init__(self, database: Database) -> None:
-        self._source = database
-        self._copy: Database | None = None
-        self._reader: Any = None
-
-    def __enter__(self) -> Connection:
-        self._copy = Database(
-            self._source.path,
-            SCHEMA,
-            read_only=True,
-            busy_timeout=self._source.busy_timeout,
-            load_extension=self._source.load_extension,
-        )
-        self._reader = self._copy.read()
-        connection: Connection = self._reader.__enter__()
-        return connection
-
-    def __exit__(self, *error: Any) -> None:
-        try:
-            self._reader.__exit__(*error)
-        finally:
-            if self._copy is not None:
-                self._copy.close()
