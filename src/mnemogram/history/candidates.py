@@ -179,10 +179,12 @@ def _by_rank(
     first and leave out the sessions already found, so that each round brings new
     lineages, however talkative one session is.
     """
+    # Newest first, so that of equal scores the newest stay and the sorter keeps what it
+    # has; sorting by (score, rowid DESC) would make it take in nearly every row.
     best = list(
         connection.execute(
-            f"SELECT rowid, {score} AS score FROM {table} WHERE {table} MATCH ?"
-            " ORDER BY score, rowid DESC LIMIT ?",
+            f"SELECT id, score FROM (SELECT rowid AS id, {score} AS score FROM {table}"
+            f" WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT -1) ORDER BY score LIMIT ?",
             (expression, CANDIDATE_LIMIT),
         )
     )
@@ -206,10 +208,10 @@ def _by_rank(
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where}"
         " AND m.session_id NOT IN (SELECT value FROM json_each(:known))"
+        " AND m.id NOT IN (SELECT value FROM json_each(:failed))"
         " ORDER BY score, m.id DESC LIMIT :limit"
     )
-    # Sessions whose rows all failed the check are known too, or they would come again.
-    known = {each.session.id for each in found.candidates}
+    failed = {row[0] for row in shown} - {each.id for each in found.candidates}
     for _ in range(_MOST_ROUNDS):
         if lineages_of(found.candidates) >= wanted:
             return
@@ -219,16 +221,18 @@ def _by_rank(
                 {
                     **bindings,
                     "expression": expression,
-                    "known": json.dumps(sorted(known)),
+                    "known": json.dumps(sorted({c.session.id for c in found.candidates})),
+                    "failed": json.dumps(sorted(failed)),
                     "limit": CANDIDATE_LIMIT,
                 },
             )
         )
-        found.candidates += rows.admit(more)
+        admitted = rows.admit(more)
+        found.candidates += admitted
+        failed |= {row[0] for row in more} - {each.id for each in admitted}
         if len(more) < CANDIDATE_LIMIT:
             found.exhausted = True
             return
-        known |= {row[4] for row in more}
 
 
 def _newest(

@@ -161,7 +161,7 @@ class _Search:
             found = self._indexed(state, expression, marker, marker)
             if found is not None and found.candidates:
                 self._add_tails(found, marker)
-                self._rank(found, query, state)
+                self._rank(found, query, state if path == "fts5" else None)
                 return _Answer(path, found, marker, [_FOLDING_NOTE])
             # Plain trigrams know no other width or variant of a character: look by eye.
         found = from_scan(
