@@ -10,6 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 from mnemogram import History
@@ -60,6 +61,38 @@ def test_watching_ends_with_an_interrupt(talk: Run, subprocess_env: dict[str, st
     out, errors = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b"")
     assert b"Traceback" not in errors
+
+
+def damage_the_index(home: Path) -> None:
+    """Take the segments of an index away behind the back of everything."""
+    (state,) = home.glob("users/*/state.db")
+    connection = apsw.Connection(str(state))
+    connection.execute("DELETE FROM messages_fts_cjk_data WHERE id > 10")
+    connection.close()
+
+
+def test_check_says_when_nothing_is_wrong(talk: Run) -> None:
+    done = talk("check")
+    assert done.code == 0
+    assert "nothing is wrong" in done.err
+    assert talk("check", "--json").json["ok"] is True
+    assert talk("repair", "--apply").code == 0
+
+
+def test_damage_is_found_shown_and_repaired_when_told_to(talk: Run, tmp_path: Path) -> None:
+    damage_the_index(tmp_path / "home")
+    found = talk("check")
+    assert found.code == 1
+    assert "messages_fts_cjk" in found.out
+    shown = talk("repair")
+    assert "dry run" in shown.err
+    assert talk("check").code == 1
+    copy = tmp_path / "before.db"
+    done = talk("repair", "--apply", "--backup", copy, "--json")
+    assert (done.code, done.json["dry_run"]) == (0, False)
+    assert copy.exists()
+    assert talk("check").code == 0
+    assert talk("search", "牙医", "--json").json["search_path"] == "cjk"
 
 
 def test_a_backup_is_a_history_of_its_own(talk: Run, tmp_path: Path) -> None:

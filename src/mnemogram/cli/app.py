@@ -34,6 +34,8 @@ VERBS: Final[Mapping[str, str]] = {
     "browse": "searching:browse",
     "status": "status:status",
     "maintain": "upkeep:maintain",
+    "check": "upkeep:check",
+    "repair": "upkeep:repair",
     "backup": "upkeep:backup",
     "export": "upkeep:export",
     "delete": "removing:delete",

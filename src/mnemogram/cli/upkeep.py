@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Verbs that look after a history: maintain, backup, export."""
+"""Verbs that look after a history: maintain, check, repair, backup, export."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from typing import Any
 
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from mnemogram.cli.common import FAILURE, OK, Env, store_options
-from mnemogram.cli.render import clean
+from mnemogram.cli.render import Page, clean
 from mnemogram.cli.status import size
 from mnemogram.errors import InvalidArgument, StorageUnavailable
+from mnemogram.history.doctor import Finding
 from mnemogram.history.maintenance import SHORTEST_PAUSE, Maintenance
 
-__all__ = ["backup", "export", "maintain"]
+__all__ = ["backup", "check", "export", "maintain", "repair"]
 
 
 @contextmanager
@@ -171,3 +173,62 @@ def written(path: Path, overwrite: bool, write: Callable[[Any], Any]) -> Any:
             hint="Check that the directory can be written and that the disk has room.",
         ) from error
     return result
+
+
+@click.command()
+@store_options
+def check(env: Env) -> int:
+    """Look at the whole file and every index, changing nothing; status 1 if anything is wrong."""
+    with env.history() as history:
+        report = history.check()
+    if env.json:
+        env.emit({"success": report.ok, **report.to_dict()})
+    else:
+        page = Page(env.out)
+        for finding in report.findings:
+            _finding(page, finding)
+        looked = ", ".join(report.checked)
+        words = "nothing is wrong" if report.ok else "see above"
+        env.say(f"{words} ({clean(looked)}; {report.seconds:.1f} s)")
+    return OK if report.ok else FAILURE
+
+
+def _finding(page: Page, finding: Finding) -> None:
+    page.line(Text(clean(f"{finding.where}: {finding.kind}"), style="bold red"))
+    page.line(clean(finding.detail), 2)
+    remedy = finding.repair or "beyond repair; restore a backup"
+    page.line(Text(clean(f"repair: {remedy}"), style="yellow"), 2)
+
+
+@click.command()
+@click.option("--apply", is_flag=True, help="Do it; without this, only show it.")
+@click.option(
+    "--backup",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the file is copied before the first change; beside it by default.",
+)
+@store_options
+def repair(env: Env, apply: bool, backup: Path | None) -> int:
+    """Do what check finds helpful, after a backup; messages are never touched."""
+    with env.history() as history:
+        report = history.repair(
+            dry_run=not apply,
+            backup=backup,
+            on_step=None if env.json else lambda step: env.say(clean(step), "dim"),
+        )
+    good = not report.beyond_repair and (report.after is None or report.after.ok)
+    if env.json:
+        env.emit({"success": good, **report.to_dict()})
+    else:
+        page = Page(env.out)
+        for action in report.actions:
+            page.line(clean(action))
+        for damage in report.beyond_repair:
+            page.line(Text(clean(f"beyond repair: {damage}"), style="bold red"))
+        if not report.actions and good:
+            env.say("nothing to repair")
+        elif not apply and report.actions:
+            env.say("Nothing was changed: this was a dry run. Add --apply to do it.", "yellow")
+        if report.backup is not None:
+            env.say(f"a copy from before the repair: {clean(report.backup)}", "dim")
+    return OK if good else FAILURE
