@@ -10,13 +10,13 @@ import secrets
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mnemogram import database
-from mnemogram.errors import InvalidArgument, StoreClosed
+from mnemogram.errors import InvalidArgument, NotFound, StoreClosed
 from mnemogram.history.store import History
 
 if TYPE_CHECKING:
@@ -110,6 +110,30 @@ class Mnemogram:
                 return tuple(sorted(each.name for each in entries if _KEY.fullmatch(each.name)))
         except FileNotFoundError:
             return ()
+
+    @contextlib.contextmanager
+    def history_of_key(self, key: str) -> Iterator[History]:
+        """Give the history of a user of whom only the key is known, for upkeep.
+
+        One that is open is shared; another is opened for the block alone. It knows no
+        user id, and so takes nothing over from an older store.
+
+        Raises:
+            InvalidArgument: not a key that :meth:`users` gave.
+            NotFound: the user has no history.
+        """
+        if not _KEY.fullmatch(key):
+            raise InvalidArgument(f"not a user key: {key!r}", hint="Take it from users().")
+        with self._lock:
+            found = self._cached(self._histories, key)
+        if found is not None:
+            yield found
+            return
+        path = self.root / "users" / key / "state.db"
+        if not path.exists():
+            raise NotFound(f"user {key} has no history", hint="Nothing has to be done for it.")
+        with History.open(path, **{**self._history_options, "legacy": None}) as history:
+            yield history
 
     def delete_user(self, user_id: str) -> bool:
         """Delete all that is kept of a user: histories, memories, the directory.
