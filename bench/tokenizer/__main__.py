@@ -44,23 +44,32 @@ TOKENIZERS = {
 }
 
 OWN_WORDS = {
-    "English log": "GET /api/v2/items status=200 took 35ms retry_max: 5 cache miss for user 4711 "
-    "WARN queue is nearly full; ERROR Connection refused by host db-3.example.org restarting "
-    "worker the agent asked for a refund and we checked its order history before replying",
-    "Chinese": "明天 早上 九点 预约 牙医 复诊 把 缓存 节点 扩容 之后 再 看 日志 天气 很 好 我们 去 公园 散步 "
-    "电影 订阅 成功 请 查收 邮件 服务器 今天 下午 维护 两个 小时 记得 提前 保存 文件",
-    "Traditional": "臺灣 大學 圖書館 開放 時間 請 確認 您 的 訂單 與 發票 機場 捷運 轉乘 資訊 雲端 備份 還原",
-    "Japanese": "サーバー 障害 の 対応 を 確認 しました 明日 は 雨 が 降る そう です ﾃｽﾄ 完了 東京 都庁 へ 行き ます",
-    "Korean": "예약을 바꿔 주세요 내일 회의는 오후 세 시에 시작합니다 서버가 느려서 다시 시작했습니다",
-    "Thai": "พรุ่งนี้นัดหมอฟัน ช่วยเปลี่ยนเวลาประชุม ระบบล่มเมื่อคืน ตรวจสอบแล้ว",
-    "Russian": "Пароль изменён вчера вечером сервер перезапущен проверьте журнал ошибок ещё раз",
+    "English log": """
+        GET /api/v2/items status=200 took 35ms retry_max: 5 cache miss for user 4711
+        WARN queue is nearly full; ERROR Connection refused by host db-3.example.org
+        restarting worker the agent asked for a refund and we checked its order history
+        before replying""",
+    "Chinese": """
+        明天 早上 九点 预约 牙医 复诊 把 缓存 节点 扩容 之后 再 看 日志 天气 很 好 我们 去 公园
+        散步 电影 订阅 成功 请 查收 邮件 服务器 今天 下午 维护 两个 小时 记得 提前 保存 文件""",
+    "Traditional": """
+        臺灣 大學 圖書館 開放 時間 請 確認 您 的 訂單 與 發票 機場 捷運 轉乘 資訊 雲端 備份 還原""",
+    "Japanese": """
+        サーバー 障害 の 対応 を 確認 しました 明日 は 雨 が 降る そう です ﾃｽﾄ 完了 東京 都庁
+        へ 行き ます""",
+    "Korean": """
+        예약을 바꿔 주세요 내일 회의는 오후 세 시에 시작합니다 서버가 느려서 다시 시작했습니다""",
+    "Thai": """
+        พรุ่งนี้นัดหมอฟัน ช่วยเปลี่ยนเวลาประชุม ระบบล่มเมื่อคืน ตรวจสอบแล้ว""",
+    "Russian": """
+        Пароль изменён вчера вечером сервер перезапущен проверьте журнал ошибок ещё раз""",
 }
 
 
 def own_texts() -> Iterator[tuple[str, str]]:
     for name, words in OWN_WORDS.items():
         rng = random.Random(name)
-        choices = words.split(" ")
+        choices = words.split()
         glue = "" if name in ("Chinese", "Traditional", "Japanese", "Thai") else " "
         lines = []
         size = 0
@@ -92,7 +101,8 @@ def file_texts(folder: Path) -> Iterator[tuple[str, str]]:
         if name.endswith(".json"):
             text = "\n".join(strings(json.loads(text)))
         elif name.endswith(".jsonl"):
-            text = "\n".join(s for line in text.splitlines() if line for s in strings(json.loads(line)))
+            lines = filter(None, text.splitlines())
+            text = "\n".join(s for line in lines for s in strings(json.loads(line)))
         if len(text) > 10_000:
             yield name, text.encode()[:LIMIT].decode("utf-8", "ignore")
 
@@ -147,10 +157,10 @@ def main() -> int:
             results[name] = measure(connection, text, options.seconds)
             print(f"{name} ({len(text.encode()):,} bytes)")
             for tokenizer, result in results[name].items():
-                print(
-                    f"  {tokenizer:22} {result['MB/s']:8.1f} MB/s {result['ns/char']:7.2f} ns/char"
-                    f" {result['x unicode61']:6.2f} x unicode61 {result['x trigram']:6.2f} x trigram"
+                ratios = "".join(
+                    f" {result[f'x {peer}']:6.2f} x {peer}" for peer in ("unicode61", "trigram")
                 )
+                print(f"  {tokenizer:22} {result['MB/s']:8.1f} MB/s{ratios}")
     report = {
         "machine": f"{platform.machine()} {platform.system()}",
         "python": platform.python_version(),

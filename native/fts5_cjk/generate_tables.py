@@ -36,10 +36,11 @@ BLOCK = 64
 DROP = 1 << 21  # beside the 21 bits of a distance: the character folds to nothing
 
 # Order fixes the numbers in text_tables.h; 0 is what unicode61 calls unassigned.
-CATEGORIES = (
+_CATEGORIES = (
     "-- Cc Cf Cn Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So "
     "Zl Zp Zs LC Co"
-).split()
+)
+CATEGORIES = _CATEGORIES.split()
 
 KINDS = {
     "OTHER": "a word character or a separator, as its category says",
@@ -126,15 +127,19 @@ class Unicode61:
 
     def __init__(self) -> None:
         self._connection = apsw.Connection(":memory:")
-        accepted = {name: self._token_characters(name) for name in CATEGORIES[1:]}
-        unassigned = frozenset.intersection(*accepted.values())
+        # Whatever is asked for, what unicode61 does not know is a token character; no
+        # character has the category Cs.
+        unknown = self._token_characters("Cs", CODE_POINTS[128:])
+        known = [cp for cp in CODE_POINTS[128:] if cp not in unknown]
         self.category = dict.fromkeys(CODE_POINTS, 0)
-        for number, name in enumerate(CATEGORIES):
-            for cp in accepted.get(name, frozenset()) - unassigned:
+        for number, name in enumerate(CATEGORIES[1:], 1):
+            for cp in self._token_characters(name, known):
                 self.category[cp] = number
         self.category.update({cp: CATEGORIES.index(ucd.category(chr(cp))) for cp in range(128)})
-        self.diacritics = self._diacritics()
-        self.fold = {level: self._folds(level) for level in range(3)}
+        self.diacritics = self._diacritics(known)
+        # Each level folds more than the one before.
+        most = self._folds(2, CODE_POINTS[128:])
+        self.fold = {level: self._folds(level, sorted(most)) for level in range(3)}
 
     def _spans(self, arguments: list[str], texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         # NUL is the one character that no argument can turn into a token character.
@@ -145,23 +150,19 @@ class Unicode61:
         ):
             yield source[start:end].decode(), token
 
-    def _token_characters(self, category: str) -> frozenset[int]:
+    def _token_characters(self, category: str, among: Iterable[int]) -> frozenset[int]:
         arguments = ["categories", category, "remove_diacritics", "0"]
-        return frozenset(
-            ord(text) for text, _ in self._spans(arguments, map(chr, CODE_POINTS[128:]))
-        )
+        return frozenset(ord(text) for text, _ in self._spans(arguments, map(chr, among)))
 
-    def _diacritics(self) -> frozenset[int]:
-        marks = [cp for cp in CODE_POINTS[128:] if CATEGORIES[self.category[cp]][0] in "MPSZC"]
+    def _diacritics(self, known: Iterable[int]) -> frozenset[int]:
+        marks = [cp for cp in known if CATEGORIES[self.category[cp]][0] in "MPSZC"]
         pairs = self._spans(["categories", "L* N*"], ("a" + chr(cp) for cp in marks))
-        return frozenset(ord(text[1]) for text, _ in pairs if len(text) == 2) - {
-            cp for cp in marks if self.category[cp] == 0
-        }
+        return frozenset(ord(text[1]) for text, _ in pairs if len(text) == 2)
 
-    def _folds(self, level: int) -> dict[int, int | None]:
+    def _folds(self, level: int, among: Iterable[int]) -> dict[int, int | None]:
         arguments = ["categories", "L* M* N* P* S* Z* C*", "remove_diacritics", str(level)]
         folds: dict[int, int | None] = {}
-        for text, token in self._spans(arguments, map(chr, CODE_POINTS[128:])):
+        for text, token in self._spans(arguments, map(chr, among)):
             if text != token:
                 folds[ord(text)] = ord(token) if token else None
         folds.update({cp: cp + 32 for cp in range(ord("A"), ord("Z") + 1)})
@@ -249,7 +250,7 @@ def unified_ideographs() -> dict[int, int]:
     """Radicals and compatibility ideographs to the unified ideograph."""
     lines = (HERE / "radicals.txt").read_text("utf-8").splitlines()
     pairs = [pair for line in lines if not line.startswith("#") for pair in line.split()]
-    radicals = {radical: ideograph for radical, ideograph in pairs}
+    radicals = {pair[0]: pair[1] for pair in pairs}
     folds = {}
     for cp in RADICALS | span((0xF900, 0xFAFF), (0x2F800, 0x2FA1F)):
         folded = ucd.normalize("NFKC", chr(cp))
@@ -451,7 +452,10 @@ def header(stage1: list[int], blocks: list[list[int]], long: int, short: int) ->
     lines += [f"  TT_{n.upper() if n != '--' else 'NONE'} = {i}," for i, n in enumerate(CATEGORIES)]
     lines += ["};", "", "/* What a character does beside being a letter or not. */", "enum {"]
     lines += [f"  TT_{n} = {KIND[n]}, /* {text} */" for n, text in KINDS.items()]
-    lines += ["};", "", "/* A fold is a distance modulo 2^21 (TT_DISTANCE), or TT_DROP: it folds to nothing. */"]
+    lines += ["};", ""]
+    lines += [
+        "/* A fold is a distance modulo 2^21 (TT_DISTANCE), or TT_DROP: it folds to nothing. */"
+    ]
     lines += [f"#define TT_DROP 0x{DROP:X}u", "#define TT_DISTANCE 0x1FFFFFu", ""]
     lines += ["typedef struct tt_record {"]
     lines += ["  uint8_t known;     /* category in unicode61 */"]

@@ -12,11 +12,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 import apsw
 
@@ -29,11 +32,13 @@ FILE_NAME = "libfts5_cjk.so"
 ENVIRONMENT_VARIABLE = "MNEMOGRAM_FTS5_CJK"
 
 _ENTRY_POINT = "sqlite3_ftscjk_init"
-_MAGIC = b"\x7fELF"
 
-_PROBE_TABLE = "CREATE VIRTUAL TABLE temp.mnemogram_check USING fts5(body, tokenize='cjk_unicode61')"
+_PROBE_TABLE = (
+    "CREATE VIRTUAL TABLE temp.mnemogram_check USING fts5(body, tokenize='cjk_unicode61')"
+)
 _PROBE_INSERT = "INSERT INTO temp.mnemogram_check(body) VALUES ('电影订阅成功')"
 _PROBE_MATCH = "SELECT count(*) FROM temp.mnemogram_check WHERE mnemogram_check MATCH '\"订阅\"'"
+_PROBE_DROP = "DROP TABLE temp.mnemogram_check"
 _DEBUG = "SELECT fts5_cjk_debug()"
 
 Connection = apsw.Connection | sqlite3.Connection
@@ -102,8 +107,8 @@ def path() -> str:
 
 @contextmanager
 def _loading_enabled(connection: Connection) -> Iterator[None]:
+    """Allow the C call alone to load: SQL's load_extension() stays as it was."""
     if isinstance(connection, apsw.Connection):
-        # The C-level switch alone, so that SQL's load_extension() stays off throughout.
         allow = apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
         before = connection.config(allow, -1)
         connection.config(allow, 1)
@@ -112,40 +117,111 @@ def _loading_enabled(connection: Connection) -> Iterator[None]:
         finally:
             connection.config(allow, before)
         return
-    enable = getattr(connection, "enable_load_extension", None)
-    if enable is None:
+    if not hasattr(connection, "load_extension"):
         raise ExtensionUnavailable(
             "this Python's sqlite3 was built without loadable extensions",
             hint="Use an apsw connection, or a Python whose sqlite3 has enable_load_extension().",
         )
-    enable(True)
-    try:
-        yield
-    finally:
-        enable(False)
+    if sys.version_info >= (3, 12):
+        option = sqlite3.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
+        was_on = connection.getconfig(option)
+        connection.setconfig(option, True)
+        try:
+            yield
+        finally:
+            connection.setconfig(option, was_on)
+    else:
+        # Older Pythons cannot tell how it was; off is the state that does no harm.
+        connection.enable_load_extension(True)
+        try:
+            yield
+        finally:
+            connection.enable_load_extension(False)
 
 
-def _refuse_foreign_file(library: str) -> None:
-    """Raise for what the dynamic loader must not even be shown."""
+def _elf_size(file: BinaryIO) -> int | None:
+    """Return how long an ELF file has to be for all that its headers name; None for no ELF.
+
+    Source of the format: System V ABI, chapters "ELF header" and "Program header".
+    """
+    ident = file.read(16)
+    if ident[:4] != b"\x7fELF" or len(ident) < 16 or ident[4] not in (1, 2):
+        return None
+    order = ">" if ident[5] == 2 else "<"
+    wide = ident[4] == 2
+    header = struct.Struct(order + ("HHIQQQIHHHHHH" if wide else "HHIIIIIHHHHHH"))
+    raw = file.read(header.size)
+    if len(raw) < header.size:
+        return 16 + header.size
+    fields = header.unpack(raw)
+    program_at, section_at = fields[4], fields[5]
+    program_size, program_count, section_size, section_count = fields[8:12]
+    needed: list[int] = [
+        program_at + program_size * program_count,
+        section_at + section_size * section_count,
+    ]
+    file.seek(program_at)
+    for _ in range(program_count):
+        segment = file.read(program_size)
+        if len(segment) < program_size:
+            break
+        number = struct.Struct(order + ("Q" if wide else "I"))
+        (offset,) = number.unpack_from(segment, 8 if wide else 4)
+        (length,) = number.unpack_from(segment, 32 if wide else 16)
+        needed.append(offset + length)
+    return max(needed)
+
+
+@lru_cache(maxsize=8)
+def _refuse_foreign_file(library: str, size: int, changed: int, inode: int) -> None:
+    """Raise for what the dynamic loader must not be shown: a cut file can kill the process."""
+    with open(library, "rb") as file:
+        needed = _elf_size(file)
+        file.seek(0)
+        ours = _ENTRY_POINT.encode() in file.read()
+    if needed is None:
+        problem = "is not a shared library"
+    elif size < needed:
+        problem = f"is cut off: {size} of {needed} bytes"
+    elif not ours:
+        problem = "is another library"
+    else:
+        return
+    raise ExtensionUnavailable(
+        f"{library} {problem}", hint=f"Replace it by the {FILE_NAME} of this package."
+    )
+
+
+def _refuse_what_cannot_be_ours(library: str) -> None:
     try:
-        with open(library, "rb") as file:
-            head = file.read(len(_MAGIC))
+        about = os.stat(library)
+        if sys.platform.startswith("linux"):
+            _refuse_foreign_file(library, about.st_size, about.st_mtime_ns, about.st_ino)
     except OSError as error:
         raise ExtensionUnavailable(
             f"cannot read the tokenizer library {library}: {error.strerror}"
         ) from error
-    if sys.platform.startswith("linux") and head != _MAGIC:
-        raise ExtensionUnavailable(
-            f"{library} is not a shared library",
-            hint=f"Replace it by the {FILE_NAME} of this package.",
-        )
+
+
+def _value(connection: Connection, statement: str) -> object:
+    """Return the first value of a statement, whatever row hooks the host has set."""
+    if isinstance(connection, apsw.Connection):
+        hook, connection.row_trace = connection.row_trace, None
+        try:
+            row = connection.execute(statement).fetchone()
+        finally:
+            connection.row_trace = hook
+    else:
+        cursor = connection.cursor()
+        cursor.row_factory = None
+        row = cursor.execute(statement).fetchone()
+    return None if row is None else row[0]
 
 
 def _facts(connection: Connection) -> dict[str, object]:
-    row = connection.execute(_DEBUG).fetchone()
-    assert row is not None
-    facts = json.loads(str(row[0]))
-    assert isinstance(facts, dict)
+    facts = json.loads(str(_value(connection, _DEBUG)))
+    if not isinstance(facts, dict):
+        raise ValueError("fts5_cjk_debug() gave no JSON object")
     return facts
 
 
@@ -163,7 +239,7 @@ def load(connection: Connection) -> None:
             loaded by this SQLite.
     """
     library = path()
-    _refuse_foreign_file(library)
+    _refuse_what_cannot_be_ours(library)
     with _loading_enabled(connection):
         try:
             if isinstance(connection, apsw.Connection):
@@ -177,7 +253,7 @@ def load(connection: Connection) -> None:
             ) from error
     try:
         facts = _facts(connection)
-    except (apsw.Error, sqlite3.Error, ValueError, AssertionError) as error:
+    except (apsw.Error, sqlite3.Error, ValueError) as error:
         raise ExtensionUnavailable(
             f"{library} was loaded but is not the tokenizer library",
             hint=f"Replace it by the {FILE_NAME} of this package.",
@@ -210,11 +286,13 @@ def check(connection: Connection | None = None) -> Check:
         connection.execute(_PROBE_TABLE)
         try:
             connection.execute(_PROBE_INSERT)
-            row = connection.execute(_PROBE_MATCH).fetchone()
+            count = _value(connection, _PROBE_MATCH)
         finally:
-            connection.execute("DROP TABLE temp.mnemogram_check")
-        if row is None or row[0] != 1:
-            raise ExtensionUnavailable(f"{library} was loaded but did not find 订阅 in 电影订阅成功")
+            connection.execute(_PROBE_DROP)
+        if count != 1:
+            raise ExtensionUnavailable(
+                f"{library} was loaded but does not find 订阅 in 电影订阅成功"
+            )
     except ExtensionUnavailable as error:
         return Check(ok=False, path=library, error=str(error), hint=error.hint)
     except (apsw.Error, sqlite3.Error) as error:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +68,9 @@ PICTOGRAPHS = (
 )
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 DEFAULT_CATEGORIES = "L* N* Co"
+ALL_CATEGORIES = (
+    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn Cs"
+)
 
 
 class Token(NamedTuple):
@@ -131,25 +135,23 @@ def unicode61(source: bytes, options: Mapping[str, str]) -> list[tuple[str, int,
     return [(token, start, end) for start, end, token in tokens]
 
 
-@lru_cache(maxsize=None)
+@cache
 def unicode61_fold(c: str, level: str) -> str:
     options = {"categories": "L* M* N* P* S* Z* C*", "remove_diacritics": level}
     tokens = unicode61(c.encode(), options)
     return tokens[0][0] if tokens else c
 
 
-@lru_cache(maxsize=None)
+@cache
 def unicode61_category(c: str) -> str:
     """The category in unicode61's tables, or "" for what they leave out."""
-    wanted = unicodedata.category(c)
-    candidates = [wanted, *("Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po".split())]
-    candidates += "Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn Cs".split()
     if unicode61(c.encode(), {"categories": "Cs"}):
         return ""  # a token character under a category that has no characters
+    candidates = [unicodedata.category(c), *ALL_CATEGORIES.split(" ")]
     return next(x for x in candidates if unicode61(c.encode(), {"categories": x}))
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_diacritic(c: str) -> bool:
     """Does it continue a word of unicode61 without being able to begin one?"""
     options = {"categories": "L*"}
@@ -279,7 +281,7 @@ STROKES = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def fold_stroke(c: str) -> str:
     """The base of a Latin letter with a stroke or bar, or without its dot."""
     base, *marks = unicodedata.normalize("NFD", c)
@@ -460,10 +462,7 @@ class Reference:
     def run(self, units: list[Unit], family: int, query: bool) -> list[Token]:
         if len(units) == 1:
             return [Token(*units[0], family | SINGLE)]
-        found = [
-            Token(a.text + b.text, a.start, b.end, family)
-            for a, b in zip(units, units[1:], strict=False)
-        ]
+        found = [Token(a.text + b.text, a.start, b.end, family) for a, b in pairwise(units)]
         if not query and not self.compat:
             found.append(Token(*units[-1], family | SINGLE | COLOCATED))
         return found
