@@ -172,6 +172,12 @@ def test_append_reads_standard_input(run: Run) -> None:
     assert run("read", "s", "--json").json["messages"][0]["content"] == "第一行\n第二行"
 
 
+def test_nothing_is_not_stored(run: Run) -> None:
+    assert run("append", "--session", "s", stdin=b"").code == 2
+    assert run("append", "--session", "s", "").code == 2
+    assert run("append", "--session", "s", "--role", "tool", stdin=b"").code == 0
+
+
 def test_bytes_that_are_no_text_are_stored_as_far_as_they_are(run: Run) -> None:
     done = run("append", "--session", "s", stdin=b"good \xff bytes")
     assert done.code == 0

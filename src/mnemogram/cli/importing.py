@@ -314,6 +314,8 @@ def append(
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
         text = text.removesuffix("\n").removesuffix("\r")
+    if not text and role != "tool":
+        raise click.UsageError("there is no text to store")
     if uid is None and timestamp is None:
         # The time tells this message from an equal one that was appended before.
         timestamp = datetime.now(timezone.utc)
