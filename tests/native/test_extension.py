@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: MIT
+"""The loadable extension: where it is, loading it in every SQLite, and refusing what is not it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemogram import extension, text
+from mnemogram.errors import ExtensionUnavailable
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+def can_load(connection: apsw.Connection) -> bool:
+    return bool(connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, -1))
+
+
+def find_with(connection: apsw.Connection | sqlite3.Connection) -> int:
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='cjk_unicode61')")
+    connection.execute("INSERT INTO t VALUES ('电影订阅成功')")
+    row = connection.execute("SELECT count(*) FROM t('订阅')").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_it_lies_beside_the_compiled_modules() -> None:
+    path = Path(extension.path())
+    assert path.name == "libfts5_cjk.so"
+    assert (path.parent / "__init__.py").exists() or list(path.parent.glob("text_core.*"))
+
+
+def test_an_apsw_connection_finds_with_it_and_stays_closed_to_others() -> None:
+    connection = apsw.Connection(":memory:")
+    extension.load(connection)
+    assert find_with(connection) == 1
+    assert not can_load(connection)
+    with pytest.raises(apsw.SQLError, match="not authorized"):
+        connection.execute("SELECT load_extension('x')")
+    connection.close()
+
+
+def test_a_connection_that_may_load_extensions_still_may() -> None:
+    connection = apsw.Connection(":memory:")
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    extension.load(connection)
+    assert can_load(connection)
+    connection.close()
+
+
+def test_loading_twice_does_no_harm() -> None:
+    connection = apsw.Connection(":memory:")
+    extension.load(connection)
+    extension.load(connection)
+    assert find_with(connection) == 1
+    connection.close()
+
+
+def test_a_row_hook_of_the_host_does_not_get_in_the_way() -> None:
+    connection = apsw.Connection(":memory:")
+    hook = lambda cursor, row: {"row": row}  # noqa: E731
+    connection.row_trace = hook
+    assert extension.check(connection).ok
+    assert connection.row_trace is hook
+    connection.close()
+
+
+@pytest.mark.skipif(
+    not hasattr(sqlite3.Connection, "load_extension"),
+    reason="this Python's sqlite3 was built without loadable extensions",
+)
+def test_a_sqlite3_connection_finds_with_it() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = lambda cursor, row: {"row": row}
+    extension.load(connection)
+    connection.row_factory = None
+    assert find_with(connection) == 1
+    with pytest.raises(sqlite3.OperationalError, match="not authorized"):
+        connection.execute("SELECT load_extension('x')")
+    connection.close()
+
+
+@pytest.mark.skipif(
+    hasattr(sqlite3.Connection, "load_extension"),
+    reason="this Python's sqlite3 can load extensions",
+)
+def test_a_sqlite3_without_loadable_extensions_gets_a_hint() -> None:
+    connection = sqlite3.connect(":memory:")
+    with pytest.raises(ExtensionUnavailable, match="without loadable extensions") as caught:
+        extension.load(connection)
+    assert "apsw" in caught.value.hint
+    connection.close()
+
+
+USE_FROM_SYSTEM = """
+import json, sqlite3, sys
+connection = sqlite3.connect(":memory:")
+connection.enable_load_extension(True)
+connection.load_extension(sys.argv[1])
+connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='cjk_unicode61 variants 1')")
+connection.execute("INSERT INTO t VALUES ('电影订阅成功'), ('臺灣')")
+found = [connection.execute("SELECT count(*) FROM t(?)", (q,)).fetchone()[0] for q in
+         ("订阅", "功*", "台湾", "影阅")]
+print(json.dumps([found, connection.execute("SELECT fts5_cjk_debug()").fetchone()[0]]))
+"""
+
+
+def test_the_systems_own_sqlite_finds_with_it() -> None:
+    probe = "import sqlite3; print(hasattr(sqlite3.Connection, 'load_extension'))"
+    if not Path(SYSTEM_PYTHON).exists():
+        pytest.skip(f"there is no {SYSTEM_PYTHON}")
+    able = subprocess.run([SYSTEM_PYTHON, "-c", probe], capture_output=True, text=True, check=False)
+    if able.stdout.strip() != "True":
+        pytest.skip(f"the sqlite3 of {SYSTEM_PYTHON} cannot load extensions")
+    result = subprocess.run(
+        [SYSTEM_PYTHON, "-c", USE_FROM_SYSTEM, extension.path()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    found, debug = json.loads(result.stdout)
+    assert found == [1, 1, 1, 0]
+    assert json.loads(debug)["rules_version"] == text.RULES_VERSION
+
+
+def test_the_functions_report_versions_and_build() -> None:
+    connection = apsw.Connection(":memory:")
+    extension.load(connection)
+    version, debug = next(connection.execute("SELECT fts5_cjk_version(), fts5_cjk_debug()"))
+    facts = json.loads(str(debug))
+    assert facts["version"] == version
+    assert facts["rules_version"] == text.RULES_VERSION
+    assert facts["unicode_version"] == text.UNICODE_VERSION
+    assert facts["sqlite_running"] == apsw.sqlite_lib_version()
+    assert facts["compiler"].split()[0] in ("gcc", "clang")
+    connection.close()
+
+
+def test_the_functions_may_stand_in_a_schema_that_is_not_trusted() -> None:
+    connection = apsw.Connection(":memory:")
+    extension.load(connection)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.execute("CREATE VIEW v AS SELECT fts5_cjk_version() AS version")
+    assert next(connection.execute("SELECT version FROM v"))[0]
+    connection.close()
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm from binutils")
+def test_it_exports_its_entry_points_and_nothing_else() -> None:
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", extension.path()], capture_output=True, text=True, check=True
+    )
+    names = {line.split()[-1] for line in listing.stdout.splitlines()}
+    assert names - {"_init", "_fini"} == {"sqlite3_extension_init", "sqlite3_ftscjk_init"}
+
+
+def test_check_really_finds() -> None:
+    result = extension.check()
+    assert result.ok
+    assert result.path == extension.path()
+    assert result.rules_version == text.RULES_VERSION
+    assert result.error is None
+    assert json.loads(json.dumps(result.to_dict()))["ok"] is True
+
+
+def test_a_missing_file_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = tmp_path / "nowhere.so"
+    monkeypatch.setenv(extension.ENVIRONMENT_VARIABLE, str(wanted))
+    with pytest.raises(ExtensionUnavailable, match=r"nowhere\.so"):
+        extension.load(apsw.Connection(":memory:"))
+    result = extension.check()
+    assert (result.ok, result.path) == (False, None)
+    assert result.hint
+
+
+def test_the_environment_names_a_library_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "libfts5_cjk.so"
+    shutil.copy(extension.path(), copy)
+    monkeypatch.setenv(extension.ENVIRONMENT_VARIABLE, str(copy))
+    assert extension.path() == str(copy)
+    assert extension.check().ok
+
+
+def test_a_host_finds_what_was_installed_under_its_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "lib" / "mnemogram" / "libfts5_cjk.so"
+    installed.parent.mkdir(parents=True)
+    shutil.copy(extension.path(), installed)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(extension.text_core, "__file__", str(tmp_path / "text_core.so"))
+    assert extension.path() == str(installed)
+    assert extension.check().ok
+
+
+FOREIGN = {
+    "empty": (lambda good: b"", "not a shared library"),
+    "text": (lambda good: b"hello", "not a shared library"),
+    "header": (lambda good: good[:40], "cut off"),
+    "half": (lambda good: good[: len(good) // 2], "cut off"),
+    "one byte short": (lambda good: good[:-1], "cut off"),
+    "another library": (
+        lambda good: Path(str(extension.text_core.__file__)).read_bytes(),
+        "another library",
+    ),
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into ELF files")
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_or_cut_file_is_refused_before_it_is_loaded(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, complaint = FOREIGN[name]
+    bad = tmp_path / "libfts5_cjk.so"
+    bad.write_bytes(make(Path(extension.path()).read_bytes()))
+    monkeypatch.setenv(extension.ENVIRONMENT_VARIABLE, str(bad))
+    connection = apsw.Connection(":memory:")
+    with pytest.raises(ExtensionUnavailable, match=complaint) as caught:
+        extension.load(connection)
+    assert caught.value.hint
+    assert not can_load(connection)
+    assert extension.check(connection).ok is False
+    connection.close()
+
+
+IMPOSTOR = """
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
+int sqlite3_ftscjk_init(sqlite3 *db, char **error, const sqlite3_api_routines *routines) {
+  (void)db;
+  (void)error;
+  SQLITE_EXTENSION_INIT2(routines);
+  return SQLITE_OK;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
+def test_a_library_that_only_bears_the_name_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "impostor.c"
+    source.write_text(IMPOSTOR)
+    bad = tmp_path / "libfts5_cjk.so"
+    compiler = os.environ.get("CC", "cc")
+    built = subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", str(bad), str(source)],
+        capture_output=True,
+        check=False,
+    )
+    if built.returncode:
+        pytest.skip("SQLite's headers are not installed")
+    monkeypatch.setenv(extension.ENVIRONMENT_VARIABLE, str(bad))
+    result = extension.check()
+    assert not result.ok
+    assert "is not the tokenizer library" in str(result.error)
