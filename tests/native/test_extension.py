@@ -100,6 +100,36 @@ def test_a_sqlite3_without_loadable_extensions_gets_a_hint() -> None:
     connection.close()
 
 
+class Refusing:
+    """As much of a sqlite3 connection as load() needs; loading fails."""
+
+    def __init__(self) -> None:
+        self.may_load = True
+        self.loads_while_allowed = 0
+
+    def enable_load_extension(self, enabled: bool) -> None:
+        self.may_load = enabled
+
+    def getconfig(self, option: int) -> bool:
+        return self.may_load
+
+    def setconfig(self, option: int, enabled: bool) -> None:
+        self.may_load = enabled
+
+    def load_extension(self, path: str) -> None:
+        self.loads_while_allowed += self.may_load
+        raise sqlite3.OperationalError("no")
+
+
+def test_a_failed_load_leaves_loading_as_it_was() -> None:
+    connection = Refusing()
+    connection.may_load = False
+    with pytest.raises(ExtensionUnavailable, match="cannot load"):
+        extension.load(connection)  # type: ignore[arg-type]
+    assert connection.loads_while_allowed == 1
+    assert connection.may_load is False
+
+
 USE_FROM_SYSTEM = """
 import json, sqlite3, sys
 connection = sqlite3.connect(":memory:")
