@@ -34,8 +34,8 @@ def run(root: Path, body: Callable[[MnemogramService], Awaitable[None]], **optio
 def test_the_methods_are_those_of_the_history() -> None:
     sync = {
         name
-        for name, value in vars(History).items()
-        if inspect.isfunction(value) and not name.startswith("_")
+        for name, _ in inspect.getmembers(History, inspect.isfunction)
+        if not name.startswith("_")
     }
     mirrored = {name for name in vars(AsyncHistory) if not name.startswith("_")}
     assert sync - mirrored == {"close", "upkeep"}  # the service does both itself

@@ -3,36 +3,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta, timezone
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final, Literal, TypeVar
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any, Final, Literal
 
-from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
-from mnemogram.errors import InvalidArgument, StorageUnavailable
-from mnemogram.history import (
-    display,
-    doctor,
-    export,
-    indexes,
-    lifecycle,
-    maintenance,
-    reading,
-    search,
-    status,
-    writing,
-)
-from mnemogram.history import legacy as legacy_import
-from mnemogram.history.doctor import CheckReport, RepairReport
-from mnemogram.history.export import Exported, Imported
-from mnemogram.history.legacy import LegacySource, SetAside
-from mnemogram.history.lifecycle import Deleted, Expired, Purged
-from mnemogram.history.maintenance import Maintained, Maintenance
+from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Database
+from mnemogram.errors import InvalidArgument
+from mnemogram.history import display, indexes, reading, search, status, writing
+from mnemogram.history.base import Redactor
+from mnemogram.history.legacy import LegacySource
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
@@ -44,10 +24,10 @@ from mnemogram.history.models import (
     Session,
     Status,
     Time,
-    to_microseconds,
 )
 from mnemogram.history.request import checked_request
 from mnemogram.history.schema import SCHEMA
+from mnemogram.history.upkeep import Upkeep
 
 __all__ = ["History"]
 
@@ -62,47 +42,16 @@ END_REASONS: Final = (
     "resume_pending_expired",
     "compression",
 )
-Redactor = Callable[[str], str]
-_DAMAGED: Final = "found damaged"
 #: Seconds for a request that reads without a query.
 READ_TIMEOUT: Final = 3.0
-_T = TypeVar("_T")
 
 
-class History:
+class History(Upkeep):
     """Every message of one user's conversations, kept whole and found again.
 
     Use :meth:`open` for a single file, or ``Mnemogram.history`` for a user.
     Safe for threads; a context manager.
     """
-
-    def __init__(
-        self,
-        database: Database,
-        *,
-        policy: indexes.Policy | None,
-        trigram: bool | None,
-        redactor: Redactor | None,
-        answer_budget: int,
-        retention: timedelta | None,
-        legacy: LegacySource | None,
-        user_id: str | None,
-    ) -> None:
-        self._database = database
-        self._redactor = redactor
-        self._budget = answer_budget
-        self._retention = retention
-        self._legacy = legacy
-        self._user_id = user_id
-        self._merged: dict[str, bytes] = {}
-        # What the host chose is stored with the first write, and then is the file's: the
-        # last host to choose decides for all processes.
-        self._unsaved_choice: dict[str, str] = {}
-        if policy is not None:
-            indexes.check_policy(policy)
-            self._unsaved_choice["policy"] = policy
-        if trigram is not None:
-            self._unsaved_choice["trigram"] = str(int(trigram))
 
     @classmethod
     def open(
@@ -174,73 +123,6 @@ class History:
 
     # -- writing
 
-    def _write(self, work: Callable[[Connection], _T]) -> _T:
-        """Run ``work`` in a write transaction that keeps the indexes in step.
-
-        Where an FTS table turns out to be damaged, the write is made again with that
-        table detached. Which one it is shows by trying, not by what the error says:
-        a damaged table fails as FTS5's corruption, as the b-tree's, or as a constraint
-        of a shadow table. Where no table is to blame, the first error stands. ``work``
-        must be repeatable.
-        """
-        try:
-            return self._attempt(work, ())
-        except StorageUnavailable as error:
-            if not indexes.may_be_index_damage(error):
-                raise
-            damage = error
-        try:
-            suspects = self._attached()
-        except StorageUnavailable:
-            raise damage from damage.__cause__
-        for detached in (*((name,) for name in suspects), suspects):
-            try:
-                return self._attempt(work, detached)
-            except StorageUnavailable as error:
-                if not indexes.may_be_index_damage(error):
-                    raise
-        raise damage
-
-    def _attempt(self, work: Callable[[Connection], _T], detached: tuple[str, ...]) -> _T:
-        with self._database.write() as connection:
-            chosen = self._unsaved_choice
-            if chosen:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(chosen.items())
-                )
-            indexes.prepare_for_writing(connection)
-            for name in detached:
-                indexes.mark_for_rebuild(connection, name, _DAMAGED)
-            result = work(connection)
-        self._unsaved_choice = {}
-        return result
-
-    def _attached(self) -> tuple[str, ...]:
-        with self._database.read() as connection:
-            states = indexes.load_states(connection).values()
-            return tuple(each.name for each in states if each.state != "detached")
-
-    def _detach_damaged(self, name: str) -> bool:
-        """Take an index that a reader found damaged out of use; search calls it.
-
-        Returns:
-            Whether the index was in use until now. False where the file cannot be
-            written: the reader goes on by another route all the same.
-        """
-        if self._database.read_only:
-            return False
-
-        def work(connection: Connection) -> bool:
-            state = indexes.load_states(connection).get(name)
-            if state is None or state.state == "detached":
-                return False
-            indexes.mark_for_rebuild(connection, name, _DAMAGED)
-            return True
-
-        with contextlib.suppress(StorageUnavailable):
-            return self._attempt(work, ())
-        return False
-
     def append(self, session: Session | str, messages: Iterable[Message]) -> AppendResult:
         """Store messages of a session: all of them or, on an error, none.
 
@@ -274,23 +156,6 @@ class History:
         ]
         return self._write(
             lambda connection: [writing.append(connection, each) for each in prepared]
-        )
-
-    def _titled(self, session: Session | str) -> Session | str:
-        if self._redactor is None or not isinstance(session, Session) or session.title is None:
-            return session
-        return replace(session, title=self._redactor(session.title))
-
-    def _redacted(self, message: Message) -> Message:
-        if self._redactor is None or not isinstance(message, Message):
-            return message
-        calls = message.tool_calls
-        if calls is not None:
-            calls = writing.map_strings(calls, self._redactor)
-        return replace(
-            message,
-            content=None if message.content is None else self._redactor(message.content),
-            tool_calls=calls,
         )
 
     def amend(
@@ -366,97 +231,6 @@ class History:
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgument("reason is blank", hint=f"For example {END_REASONS[0]!r}.")
         self._write(lambda connection: writing.end_session(connection, session, reason.strip()))
-
-    # -- the end of messages
-
-    def delete_session(self, session: str) -> Deleted:
-        """Delete a session with its messages and index rows, for good.
-
-        A tombstone stays, so that a message of it that is still on its way is refused
-        and counted. Delete here first and the host's own record after it: where that
-        fails half-way, the whole may be repeated. The text may stay in free space of
-        the file until :meth:`purge`.
-
-        Args:
-            session: the session's id; it need not be there.
-        """
-        if not isinstance(session, str) or not session.strip():
-            raise InvalidArgument("session id is blank", hint="Pass the id of the session.")
-        return self._write(lambda connection: lifecycle.delete_session(connection, session))
-
-    def expire(self, before: Time, *, dry_run: bool = False) -> Expired:
-        """Delete the sessions that were last active before a time, in bounded batches.
-
-        No tombstone is left: an expired session that goes on is stored again.
-
-        Args:
-            before: aware datetime or ISO 8601.
-            dry_run: only count what would be deleted.
-        """
-        moment = to_microseconds(before, "before")
-        if dry_run:
-            with self._database.read() as connection:
-                return Expired(*lifecycle.count_expired(connection, moment), dry_run=True)
-        sessions = messages = 0
-        more = True
-        while more:
-            step = self._write(lambda connection: lifecycle.expire_step(connection, moment))
-            sessions, messages, more = sessions + step[0], messages + step[1], step[2]
-        return Expired(sessions, messages, dry_run=False)
-
-    def purge(self) -> Purged:
-        """Leave no byte of deleted or replaced text in the file, its indexes and its WAL.
-
-        Takes as long as writing the file anew, holds the write lock meanwhile, and needs
-        that much free disk.
-
-        Raises:
-            Busy: another process held the write lock too long.
-            StorageUnavailable: the disk is full, or the file damaged.
-        """
-        return lifecycle.purge(self._upkeep_store())
-
-    # -- out and in
-
-    def backup(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        overwrite: bool = False,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Path:
-        """Copy the file as it is now, while others read and write it.
-
-        Args:
-            path: the new file, made with mode 0600.
-            overwrite: replace a file that is there.
-            progress: called with pages copied and pages there are.
-
-        Raises:
-            InvalidArgument: the file exists, or is the store itself.
-            StorageUnavailable: it cannot be written.
-        """
-        return export.backup(self._database, path, overwrite=overwrite, progress=progress)
-
-    def export(self, stream: IO[str]) -> Exported:
-        """Write sessions, lineage, messages, states and tombstones as JSON lines.
-
-        Args:
-            stream: a text stream in UTF-8.
-        """
-        with self._database.read() as connection:
-            return export.write(export.export_lines(connection), stream)
-
-    def import_export(self, lines: Iterable[str]) -> Imported:
-        """Store what an export of :meth:`export` holds, as far as it is not there yet.
-
-        Args:
-            lines: the export, a line at a time: an open text file, for example.
-
-        Raises:
-            InvalidArgument: a line is not of this format; what came before it is stored.
-        """
-        return export.import_lines(self._write, lines, self._redacted)
 
     # -- reading
 
@@ -578,138 +352,6 @@ class History:
         """
         with self._database.read() as connection:
             return status.report(connection, self._database, sizes=sizes)
-
-    # -- upkeep
-
-    def maintain(self, *, batch_size: int = 500) -> Maintenance:
-        """Do one bounded step of everything that is due.
-
-        Indexes are built, changes they missed made good, worthless tables taken down,
-        old sessions expired, older conversations imported, index segments merged, and
-        free space given back. Each part goes on when another fails. Call it until
-        ``more`` is False, with a pause in between; :meth:`upkeep` does.
-
-        Args:
-            batch_size: most messages in one step.
-
-        Raises:
-            InvalidArgument: batch_size is out of range.
-            StoreClosed: the store was closed.
-        """
-        reading.checked_int(batch_size, "batch_size", 1, 100_000)
-        store = self._upkeep_store()
-        others: dict[maintenance.Part, Callable[[], Maintained | None]] = {}
-        retention, source, user_id = self._retention, self._legacy, self._user_id
-        if source is not None and user_id is not None:
-            others["legacy"] = lambda: legacy_import.import_page(
-                store, source, user_id, limit=batch_size, redacted=self._redacted
-            )
-        if retention is not None:
-            before = to_microseconds(datetime.now(timezone.utc) - retention)
-            others["expiry"] = lambda: lifecycle.expiry_part(store, before, batch_size)
-        return maintenance.maintain(store, batch_size=batch_size, others=others)
-
-    def set_aside(self) -> tuple[SetAside, ...]:
-        """Return the records of the older store that could not be imported, and why."""
-        with self._database.read() as connection:
-            return legacy_import.set_aside(connection)
-
-    def check(self) -> CheckReport:
-        """Look at the whole file and every index, without changing anything.
-
-        Reads all of it; a file above 64 MB is copied for the comparison of its indexes,
-        which needs that much free disk beside it.
-
-        Raises:
-            StorageUnavailable: the file cannot be read at all.
-        """
-        return doctor.check(self._upkeep_store())
-
-    def repair(
-        self,
-        *,
-        dry_run: bool = True,
-        backup: str | os.PathLike[str] | None = None,
-        on_step: Callable[[str], Any] | None = None,
-    ) -> RepairReport:
-        """Do what :meth:`check` finds helpful; the messages themselves are never touched.
-
-        Args:
-            dry_run: only say what would be done.
-            backup: where the file is copied before the first change; beside it by default.
-            on_step: called with each action before it begins.
-
-        Raises:
-            StorageUnavailable: the backup or the repair could not be written.
-        """
-        return doctor.repair(self._upkeep_store(), dry_run=dry_run, backup=backup, on_step=on_step)
-
-    def _upkeep_store(self) -> maintenance.Store:
-        return maintenance.Store(
-            self._database, self._write, self._merged, chosen=bool(self._unsaved_choice)
-        )
-
-    def upkeep(
-        self,
-        *,
-        batch_size: int = 500,
-        watch: bool = False,
-        on_step: Callable[[Maintenance], Any] | None = None,
-        stop: threading.Event | None = None,
-        shortest_pause: float = maintenance.SHORTEST_PAUSE,
-        idle: float = maintenance.IDLE,
-    ) -> int:
-        """Call :meth:`maintain` until nothing is due, pausing after each step.
-
-        The pause is max(0.2 s, four times what the step took), so that writers are
-        hardly held up. Several processes may do this at once on one file.
-
-        Args:
-            batch_size: most messages in one step.
-            watch: go on when nothing is due, until ``stop`` is set.
-            on_step: called with the result of each step.
-            stop: ends the loop between two steps.
-            shortest_pause: seconds to pause at least.
-            idle: with ``watch``, seconds between two looks while nothing is due.
-
-        Returns:
-            How many steps were made.
-        """
-        return maintenance.run(
-            lambda: self.maintain(batch_size=batch_size),
-            watch=watch,
-            on_step=on_step,
-            stop=stop,
-            shortest_pause=shortest_pause,
-            idle=idle,
-        )
-
-    # -- life
-
-    @property
-    def path(self) -> str:
-        """Path of the file."""
-        return str(self._database.path)
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() was called."""
-        return self._database.closed
-
-    def close(self) -> None:
-        """Close the file. Closing twice does nothing."""
-        self._database.close()
-
-    def __enter__(self) -> History:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _uids(uids: Sequence[str]) -> Sequence[str]:

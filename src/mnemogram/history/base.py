@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What every part of a history stands on: its file, its writes, its redactor."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, TypeAlias, TypeVar
+
+from mnemogram.database import Connection, Database
+from mnemogram.errors import StorageUnavailable
+from mnemogram.history import indexes, maintenance, writing
+from mnemogram.history.legacy import LegacySource
+from mnemogram.history.models import Message, Session
+
+__all__ = ["Base", "Redactor"]
+
+Redactor: TypeAlias = Callable[[str], str]
+_DAMAGED: Final = "found damaged"
+_T = TypeVar("_T")
+_Self = TypeVar("_Self", bound="Base")
+
+
+class Base:
+    """One history file, and how it is written."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        policy: indexes.Policy | None,
+        trigram: bool | None,
+        redactor: Redactor | None,
+        answer_budget: int,
+        retention: timedelta | None,
+        legacy: LegacySource | None,
+        user_id: str | None,
+    ) -> None:
+        self._database = database
+        self._redactor = redactor
+        self._budget = answer_budget
+        self._retention = retention
+        self._legacy = legacy
+        self._user_id = user_id
+        self._merged: dict[str, bytes] = {}
+        # What the host chose is stored with the first write, and then is the file's: the
+        # last host to choose decides for all processes.
+        self._unsaved_choice: dict[str, str] = {}
+        if policy is not None:
+            indexes.check_policy(policy)
+            self._unsaved_choice["policy"] = policy
+        if trigram is not None:
+            self._unsaved_choice["trigram"] = str(int(trigram))
+
+    def _write(self, work: Callable[[Connection], _T]) -> _T:
+        """Run ``work`` in a write transaction that keeps the indexes in step.
+
+        Where an FTS table turns out to be damaged, the write is made again with that
+        table detached. Which one it is shows by trying, not by what the error says:
+        a damaged table fails as FTS5's corruption, as the b-tree's, or as a constraint
+        of a shadow table. Where no table is to blame, the first error stands. ``work``
+        must be repeatable.
+        """
+        try:
+            return self._attempt(work, ())
+        except StorageUnavailable as error:
+            if not indexes.may_be_index_damage(error):
+                raise
+            damage = error
+        try:
+            suspects = self._attached()
+        except StorageUnavailable:
+            raise damage from damage.__cause__
+        for detached in (*((name,) for name in suspects), suspects):
+            try:
+                return self._attempt(work, detached)
+            except StorageUnavailable as error:
+                if not indexes.may_be_index_damage(error):
+                    raise
+        raise damage
+
+    def _attempt(self, work: Callable[[Connection], _T], detached: tuple[str, ...]) -> _T:
+        with self._database.write() as connection:
+            chosen = self._unsaved_choice
+            if chosen:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(chosen.items())
+                )
+            indexes.prepare_for_writing(connection)
+            for name in detached:
+                indexes.mark_for_rebuild(connection, name, _DAMAGED)
+            result = work(connection)
+        self._unsaved_choice = {}
+        return result
+
+    def _attached(self) -> tuple[str, ...]:
+        with self._database.read() as connection:
+            states = indexes.load_states(connection).values()
+            return tuple(each.name for each in states if each.state != "detached")
+
+    def _detach_damaged(self, name: str) -> bool:
+        """Take an index that a reader found damaged out of use; search calls it.
+
+        Returns:
+            Whether the index was in use until now. False where the file cannot be
+            written: the reader goes on by another route all the same.
+        """
+        if self._database.read_only:
+            return False
+
+        def work(connection: Connection) -> bool:
+            state = indexes.load_states(connection).get(name)
+            if state is None or state.state == "detached":
+                return False
+            indexes.mark_for_rebuild(connection, name, _DAMAGED)
+            return True
+
+        with contextlib.suppress(StorageUnavailable):
+            return self._attempt(work, ())
+        return False
+
+    def _upkeep_store(self) -> maintenance.Store:
+        return maintenance.Store(
+            self._database, self._write, self._merged, chosen=bool(self._unsaved_choice)
+        )
+
+    def _titled(self, session: Session | str) -> Session | str:
+        if self._redactor is None or not isinstance(session, Session) or session.title is None:
+            return session
+        return replace(session, title=self._redactor(session.title))
+
+    def _redacted(self, message: Message) -> Message:
+        if self._redactor is None or not isinstance(message, Message):
+            return message
+        calls = message.tool_calls
+        if calls is not None:
+            calls = writing.map_strings(calls, self._redactor)
+        return replace(
+            message,
+            content=None if message.content is None else self._redactor(message.content),
+            tool_calls=calls,
+        )
+
+    # -- life
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return str(self._database.path)
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._database.closed
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing."""
+        self._database.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
