@@ -103,6 +103,31 @@ def test_a_repeat_revives_a_retired_relation_with_its_pins(memory: SceneMemory) 
     assert [each.id for each in memory.recall("tea")] == [relation_id]
 
 
+def test_a_document_revives_nothing_that_a_person_took_back(memory: SceneMemory) -> None:
+    rule = Triple("door", "opens for", "guests", kind="rule", trust="confirmed")
+    (relation_id,) = memory.commit([rule], scene="k").relation_ids
+    memory.retire([relation_id])
+    read = Triple("door", "opens for", "guests", kind="rule", trust="document")
+    result = memory.commit([read], scene="k")
+    assert (result.revived, result.contested) == (0, (relation_id,))
+    assert not memory.recall_by_scene("k")
+    memory.commit([Triple("menu", "has", "soup", trust="document")])
+    memory.retire(memory.commit([Triple("menu", "has", "soup", trust="document")]).relation_ids)
+    assert memory.commit([Triple("menu", "has", "soup", trust="document")]).revived == 1
+
+
+def test_what_was_taken_back_is_trusted_as_far_as_whoever_tells_it_again(
+    memory: SceneMemory,
+) -> None:
+    rule = Triple("door", "opens for", "guests", kind="rule", trust="confirmed")
+    (relation_id,) = memory.commit([rule], scene="k").relation_ids
+    memory.retire([relation_id])
+    memory.commit([Triple("door", "opens for", "guests", kind="rule")])
+    assert memory.build_context("", scenes="k").lines[0].authority == "unconfirmed"
+    memory.commit([rule])
+    assert memory.build_context("", scenes="k").lines[0].authority == "rule"
+
+
 def test_a_triples_own_scene_wins_over_the_batchs(memory: SceneMemory) -> None:
     memory.commit(
         [Triple("a", "is", "1", scene="chan:x"), Triple("b", "is", "2"), Triple("c", "is", "3")],
@@ -223,6 +248,20 @@ def test_a_confirmed_rule_yields_to_a_confirmed_one_only(memory: SceneMemory) ->
     assert [each.object for each in memory.relations()] == ["plain"]
     memory.commit([Triple("replies", "format", "rich", kind="rule", trust="confirmed")])
     assert [each.object for each in memory.relations()] == ["rich"]
+
+
+def test_a_rule_that_is_outranked_in_one_scene_stands_in_the_other(memory: SceneMemory) -> None:
+    memory.set_single_valued("format")
+    sure = Triple("replies", "format", "plain", kind="rule", trust="confirmed")
+    memory.commit([sure], scene="chan:qq")
+    guess = Triple("replies", "format", "rich", kind="rule")
+    assert memory.commit([guess], scene=["chan:qq", "chan:web"]).contested
+    assert [each.object for each in memory.recall_by_scene("chan:qq")] == ["plain"]
+    assert [each.object for each in memory.recall_by_scene("chan:web")] == ["rich"]
+    fact = Triple("Ana", "format", "tall", trust="confirmed")
+    memory.commit([fact], scene="chan:qq")
+    memory.commit([Triple("Ana", "format", "short", trust="document")], scene="chan:web")
+    assert [each.object for each in memory.relations(subject="Ana")] == ["tall"]
 
 
 def test_kind_and_trust_only_rise(memory: SceneMemory) -> None:

@@ -327,3 +327,18 @@ def test_the_index_line_names_nothing_that_is_another_peers_alone(memory: SceneM
     memory.commit([("a ring", "costs", "much")], scene="chan:qq/peer:g2")
     found = memory.recall("hot soup", depth=4, scenes="chan:qq")
     assert {each.object for each in found} == {"salt", "hot"}
+
+
+def test_a_rule_of_another_situation_is_no_topic_of_this_one(memory: SceneMemory) -> None:
+    memory.commit([Triple("soup rule", "is", "kept", kind="rule")], scene="chan:wx")
+    memory.commit([Triple("soup of all", "is", "kept", kind="rule")])
+    memory.commit([Triple("soup of both", "is", "kept", kind="rule")], scene=["chan:wx", "chan:qq"])
+    memory.commit([Triple("soup below", "is", "kept", kind="rule")], scene="chan:qq/topic:food")
+    found = memory.recall("soup", scenes="chan:qq")
+    assert {each.subject for each in found} == {"soup of all", "soup of both", "soup below"}
+    everything = memory.recall("soup")
+    assert len(everything) == 4
+    assert {each.subject: each.scenes for each in everything}["soup of both"] == (
+        "chan:qq",
+        "chan:wx",
+    )

@@ -136,7 +136,7 @@ class Memory(RuleBasedStateMachine):
     @invariant()
     def check(self) -> None:
         problems = [each for each in self.memory.check().problems if each.code != "index_not_ready"]
-        assert problems == []
+        assert not problems, problems
 
     @invariant()
     def counts_are_those_of_a_slow_look(self) -> None:

@@ -146,6 +146,7 @@ class _Import:
         self.notes: list[str] = []
         self.counts = {"entities": 0, "relations": 0, "joined": 0, "pins": 0}
         self.new: dict[int, None] = {}
+        self.made: list[int] = []
         self.replaced: list[tuple[int, Any, str]] = []
 
     def entity(self, name: Any, where: str, created_at: int | None = None) -> int:
@@ -157,6 +158,7 @@ class _Import:
                 graph.NEW_ENTITY, (folded, text, self.now if created_at is None else created_at)
             )
             self.counts["entities"] += 1
+            self.made.append(int(found))
         return int(found)
 
     def indexed(self, entity: int) -> list[int]:
@@ -265,6 +267,7 @@ class _Import:
     def tellings(
         self, line: Mapping[str, Any], relation_id: int, trust: str, told_at: int, where: str
     ) -> None:
+        sentences = graph.told_sentences(self.connection, relation_id)
         tellings = line.get("tellings") or ({"sentence": line.get("sentence")},)
         for position, telling in enumerate(tellings):
             place = f"{where}.tellings[{position}]"
@@ -278,6 +281,7 @@ class _Import:
             if sentence is not None:
                 text = clean(sentence, f"{place}.sentence", self.notes)
                 sentence_id = graph.sentence_row(self.connection, text)
+                sentences.add(sentence_id)
             session_id = str(telling.get("session_id") or "")
             self.connection.execute(
                 graph.MENTION, (relation_id, session_id, own, told_at, sentence_id)
@@ -289,6 +293,7 @@ class _Import:
             )
         else:
             graph.refresh_sentence(self.connection, relation_id)
+        graph.drop_unused_sentences(self.connection, sentences)
 
     def finish(self) -> None:
         for relation_id, triple, where in self.replaced:
@@ -310,6 +315,8 @@ class _Import:
                     "UPDATE relations SET retired_by = ? WHERE id = ? AND status = 'retired'",
                     (row[0], relation_id),
                 )
+        unused = graph.drop_unused_entities(self.connection, self.made)
+        self.counts["entities"] -= unused
         index.index(self.connection, self.new)
 
 

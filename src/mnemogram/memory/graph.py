@@ -53,7 +53,7 @@ INSERT INTO sentences (digest, text) VALUES (?, ?)
 ON CONFLICT (digest) DO UPDATE SET text = text RETURNING id
 """
 FIND_RELATION: Final = """
-SELECT id, kind, trust, confidence, status, sentence_id FROM relations
+SELECT id, kind, trust, confidence, status, sentence_id, retired_at, retired_by FROM relations
  WHERE subject_id = ? AND type_folded = ? AND object_id = ?
 """
 NEW_RELATION: Final = """
@@ -62,8 +62,8 @@ INSERT INTO relations (subject_id, type, type_folded, object_id, kind, trust, co
 VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?, ?, ?) RETURNING id
 """
 _UPDATE_RELATION: Final = """
-UPDATE relations SET kind = ?, trust = ?, confidence = ?, told_at = ?, status = 'active',
-                     retired_at = NULL, retired_by = NULL
+UPDATE relations SET kind = ?, trust = ?, confidence = ?, told_at = ?, status = ?,
+                     retired_at = ?, retired_by = ?
  WHERE id = ?
 """
 MENTION: Final = """
@@ -71,7 +71,9 @@ INSERT INTO mentions (relation_id, session_id, trust, told_at, sentence_id)
 VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (relation_id, session_id, trust) DO UPDATE SET
     told_at = max(told_at, excluded.told_at),
-    sentence_id = coalesce(excluded.sentence_id, sentence_id)
+    sentence_id = CASE WHEN excluded.sentence_id IS NULL THEN sentence_id
+                       WHEN sentence_id IS NULL OR excluded.told_at >= told_at
+                       THEN excluded.sentence_id ELSE sentence_id END
 """
 # The sentence shown: the newest of the most trusted telling that has one. Words of
 # a document never stand under a relation that a person told.
@@ -204,6 +206,12 @@ def sentence_row(connection: Connection, text: str) -> int:
     return int(connection.one(_NEW_SENTENCE, (digest, text)))
 
 
+def told_sentences(connection: Connection, relation_id: int) -> set[int | None]:
+    """Return the ids of all sentences that a relation was told with."""
+    query = "SELECT sentence_id FROM mentions WHERE relation_id = ?"
+    return {row[0] for row in each_row(connection, query, (relation_id,))}
+
+
 def drop_unused_sentences(connection: Connection, ids: Iterable[int | None]) -> int:
     """Delete those of the sentences that nothing refers to any more."""
     dropped = 0
@@ -316,9 +324,19 @@ class _Commit:
             relation_id = int(row[0])
             kind, trust = stronger((row[1], row[2]), (told.triple.kind, told.triple.trust))
             confidence = max(row[3], told.confidence)
-            connection.execute(_UPDATE_RELATION, (kind, trust, confidence, self.now, relation_id))
+            status, retired_at, retired_by = row[4], row[6], row[7]
+            if status == "retired" and not (told.triple.trust == "document" != row[2]):
+                # What was taken back is trusted as far as whoever tells it again.
+                status, retired_at, retired_by = "active", None, None
+                trust = told.triple.trust
+            connection.execute(
+                _UPDATE_RELATION,
+                (kind, trust, confidence, self.now, status, retired_at, retired_by, relation_id),
+            )
             if relation_id not in self.seen:
-                if row[4] == "retired":
+                if status == "retired":
+                    self.contested.append(relation_id)
+                elif row[4] == "retired":
                     self.revived += 1
                 else:
                     self.repeated += 1
@@ -382,26 +400,31 @@ class _Commit:
         )
         own = scenes.pinned_scenes(connection, relation_id)
         for other, other_kind, other_trust in rows:
-            if kind != "fact" or other_kind != "fact":
-                theirs = scenes.pinned_scenes(connection, other)
-                if not (own & theirs or not (own or theirs)):
-                    continue
+            theirs = scenes.pinned_scenes(connection, other)
+            shared = own & theirs
+            if kind == other_kind == "fact":
+                mine_elsewhere = theirs_elsewhere = False
+            elif shared or not (own or theirs):
+                mine_elsewhere, theirs_elsewhere = bool(own - theirs), bool(theirs - own)
             else:
-                theirs = set()
+                continue
             outranked = (told.triple.trust == "document" and other_trust != "document") or (
                 other_kind == "rule"
                 and other_trust == "confirmed"
                 and told.triple.trust != "confirmed"
             )
             if outranked:
-                retire(connection, (relation_id,), self.now, by=other)
                 self.contested.append(relation_id)
-                return
-            if theirs - own:  # it still holds elsewhere
-                scenes.unpin(connection, own & theirs, "relation", other)
-                continue
-            retire(connection, (other,), self.now, by=relation_id)
-            self.retired.append(other)
+                if not mine_elsewhere:
+                    retire(connection, (relation_id,), self.now, by=other)
+                    return
+                scenes.unpin(connection, shared, "relation", relation_id)
+                own -= shared
+            elif theirs_elsewhere:
+                scenes.unpin(connection, shared, "relation", other)
+            else:
+                retire(connection, (other,), self.now, by=relation_id)
+                self.retired.append(other)
 
 
 def commit(
@@ -559,6 +582,7 @@ def _join(connection: Connection, relation_id: int, twin: int) -> None:
     theirs = next(each_row(connection, columns, (twin,)))
     kind, trust = stronger((theirs[0], theirs[1]), (mine[0], mine[1]))
     live = mine if mine[3] == "active" else theirs
+    sentences = told_sentences(connection, relation_id) | told_sentences(connection, twin)
     for session_id, told_trust, told_at, sentence in all_rows(
         connection,
         "DELETE FROM mentions WHERE relation_id = ?"
@@ -567,9 +591,6 @@ def _join(connection: Connection, relation_id: int, twin: int) -> None:
     ):
         connection.execute(MENTION, (twin, session_id, told_trust, told_at, sentence))
     sentence = connection.one(BEST_SENTENCE, {"id": twin, "trust": trust})
-    unused = all_rows(
-        connection, "SELECT sentence_id FROM relations WHERE id IN (?, ?)", (relation_id, twin)
-    )
     connection.execute(
         "UPDATE relations SET retired_by = ? WHERE retired_by = ?", (twin, relation_id)
     )
@@ -581,5 +602,5 @@ def _join(connection: Connection, relation_id: int, twin: int) -> None:
         (kind, trust, max(mine[2], theirs[2]), live[3], min(mine[4], theirs[4]),
          max(mine[5], theirs[5]), live[6], None if live[7] == twin else live[7], sentence, twin),
     )  # fmt: skip
-    drop_unused_sentences(connection, (row[0] for row in unused))
+    drop_unused_sentences(connection, sentences)
     scenes.refresh_pins(connection, twin)

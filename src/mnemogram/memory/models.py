@@ -144,6 +144,7 @@ class Relation(Value):
         asked: the scene key that was asked for.
         match: ``exact``, ``inherited`` (pinned to something broader than asked) or
             ``narrower``.
+        scenes: after ``recall``, the keys it is pinned to.
         score: relevance to a query, larger is better.
         depth: steps away from what the query itself matched; 1 is the match.
         sources: ``lexical``, ``vector``, ``neighbour``.
@@ -172,6 +173,7 @@ class Relation(Value):
     score: float | None = None
     depth: int | None = None
     sources: tuple[str, ...] = ()
+    scenes: tuple[str, ...] = ()
 
     @property
     def effective_trust(self) -> Trust:
@@ -189,9 +191,11 @@ class Relation(Value):
                 value = format_time(value)
             if value is None and each.name not in ("sentence",):
                 continue
-            plain[each.name] = list(value) if isinstance(value, tuple) else value
-        if not self.sources:
-            del plain["sources"]
+            if isinstance(value, tuple):
+                if not value:
+                    continue
+                value = list(value)
+            plain[each.name] = value
         return plain
 
 

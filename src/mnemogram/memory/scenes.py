@@ -280,9 +280,19 @@ def drop_empty_scenes(connection: Connection, scene_ids: Iterable[int]) -> int:
 
 
 _PINNED_KEYS: Final = """
-SELECT s.key FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
- WHERE p.kind = 'relation' AND p.ref_id = ?
+SELECT p.ref_id, s.key FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
+ WHERE p.kind = 'relation' AND p.ref_id IN (SELECT value FROM json_each(?))
+ ORDER BY s.key
 """
+
+
+def pinned_keys(connection: Connection, relation_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return the keys of the scenes that relations are pinned to; unpinned ones are left out."""
+    found: dict[int, list[str]] = {}
+    ids = json.dumps(list(relation_ids))
+    for relation_id, key in each_row(connection, _PINNED_KEYS, (ids,)):
+        found.setdefault(relation_id, []).append(key)
+    return found
 
 
 def _owner(key: str) -> str | None:
@@ -294,16 +304,26 @@ def _owner(key: str) -> str | None:
     return None
 
 
-def belongs_to_others(connection: Connection, relation_id: int, keys: Iterable[str]) -> bool:
-    """Return whether a relation is pinned only to somebody whom none of the keys names."""
-    pinned = [row[0] for row in each_row(connection, _PINNED_KEYS, (relation_id,))]
-    present = tuple(f"{key}/" for key in keys)
+def elsewhere(pinned: Iterable[str], keys: Iterable[str], kind: str) -> bool:
+    """Return whether something pinned to these keys has no place in a situation.
+
+    That is so where each of its pins names somebody whom the situation does not name;
+    for a rule also where none of its pins is to one of the situation's keys, to what is
+    above it, or to what is below it.
+    """
+    present = [f"{key}/" for key in keys]
 
     def foreign(key: str) -> bool:
         owner = _owner(key)
-        return owner is not None and not any(key.startswith(f"{owner}/") for key in present)
+        if owner is not None and not any(each.startswith(f"{owner}/") for each in present):
+            return True
+        below = f"{key}/"
+        return kind == "rule" and not any(
+            each.startswith(below) or below.startswith(each) for each in present
+        )
 
-    return bool(pinned) and all(map(foreign, pinned))
+    pins = list(pinned)
+    return bool(pins) and all(map(foreign, pins))
 
 
 # --- recall by scene -------------------------------------------------------------------

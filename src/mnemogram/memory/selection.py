@@ -195,8 +195,9 @@ def _settle(connection: Connection, relation_id: int) -> None:
     trusts = all_rows(
         connection, "SELECT trust FROM mentions WHERE relation_id = ?", (relation_id,)
     )
-    if trusts:
-        best = max((row[0] for row in trusts), key=TRUST_RANK.__getitem__)
+    held = connection.one("SELECT trust FROM relations WHERE id = ?", (relation_id,))
+    best = max((row[0] for row in trusts), key=TRUST_RANK.__getitem__)
+    if TRUST_RANK[best] < TRUST_RANK[held]:
         connection.execute("UPDATE relations SET trust = ? WHERE id = ?", (best, relation_id))
     graph.refresh_sentence(connection, relation_id)
     scenes.refresh_pins(connection, relation_id)
@@ -207,7 +208,13 @@ def _forget_scene(connection: Connection, key: str) -> int:
     rows = all_rows(connection, f"SELECT s.id FROM scenes AS s WHERE {_IN_SUBTREE}", {"key": key})
     removed = 0
     for (scene_id,) in rows:
-        connection.execute("DELETE FROM scene_refs WHERE scene_id = ?", (scene_id,))
-        removed += connection.changes()
+        pins = all_rows(
+            connection,
+            "DELETE FROM scene_refs WHERE scene_id = ? RETURNING kind, ref_id",
+            (scene_id,),
+        )
+        removed += len(pins)
+        entities = (ref_id for kind, ref_id in pins if kind == "entity")
+        graph.drop_unused_entities(connection, entities)
         connection.execute("DELETE FROM scenes WHERE id = ?", (scene_id,))
     return removed

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -72,8 +73,8 @@ class SceneMemory(Upkeep):
             if not ready:
                 with database.write() as connection:
                     index.ensure(connection)
-        if background and self._vectors is not None and not database.read_only:
-            self._start_worker()
+        self._background = background and not database.read_only
+        self._start_worker()
 
     @classmethod
     def open(
@@ -274,8 +275,9 @@ class SceneMemory(Upkeep):
             depth: 1 for the matches themselves; up to 4 for what hangs on their
                 entities, step by step, after them.
             limit: most relations to return, 1 to 1,000.
-            scenes: keys of the present situation: what is pinned only to peers (groups,
-                rooms, ...) that they do not name is left out. Nothing is by default.
+            scenes: keys of the present situation. Then rules of other situations are left
+                out, and whatever is pinned only to peers (groups, rooms, ...) that the
+                keys do not name. Nothing is left out by default.
             timeout: seconds for the storage; None for no bound. The embedder's own
                 time cannot be bounded and is not counted.
 
@@ -339,20 +341,28 @@ class SceneMemory(Upkeep):
                 found = recall.expand(connection, found, depth=depth, limit=MAX_LIMIT)
                 own = set(self._own(connection, [each.id for each in found], keys, limit))
                 found = [each for each in found if each.id in own]
+            pins = scenes.pinned_keys(connection, (each.id for each in found))
+            found = [
+                replace(each, scenes=tuple(pins[each.id])) if each.id in pins else each
+                for each in found
+            ]
         return Recall(tuple(found), path, hits.complete, tuple(dict.fromkeys(notes)))
 
     @staticmethod
     def _own(
-        connection: Connection, ids: Iterable[int], keys: tuple[str, ...], limit: int
+        connection: Connection, ids: Sequence[int], keys: tuple[str, ...], limit: int
     ) -> list[int]:
-        """Return the first of some relations, without those of peers that are not present."""
-        found: list[int] = []
-        for each in ids:
-            if len(found) == limit:
-                break
-            if not keys or not scenes.belongs_to_others(connection, each, keys):
-                found.append(each)
-        return found
+        """Return the first of some relations, without those that have no place here."""
+        if not keys:
+            return list(ids[:limit])
+        pins = scenes.pinned_keys(connection, ids)
+        about = recall.activity(connection, pins)
+        found = (
+            each
+            for each in ids
+            if each not in pins or not scenes.elsewhere(pins[each], keys, about[each][0])
+        )
+        return list(itertools.islice(found, limit))
 
     def _embedded_query(self, query: str, notes: list[str]) -> bytes | None:
         if self._vectors is None or not query.strip():
@@ -417,8 +427,8 @@ class SceneMemory(Upkeep):
         The scene block holds what is pinned to the scenes and to all broader ones;
         last and marked as such, what is pinned to narrower ones, never below a
         level that names somebody the scene does not name. The index line names
-        what the memory holds on the topic of ``input``, without what is pinned only to
-        peers that the scenes do not name.
+        what the memory holds on the topic of ``input``, without rules of other situations
+        and without what is pinned only to peers that the scenes do not name.
 
         Without ``scenes`` there is no scene block, and no pin has any influence.
 
@@ -531,7 +541,9 @@ class SceneMemory(Upkeep):
 
     def _start_worker(self) -> None:
         """Make missing vectors in a thread of their own, once for each need."""
-        if self._vectors is None or self._vectors.error is not None or self._stop.is_set():
+        if not self._background or self._vectors is None or self._vectors.error is not None:
+            return
+        if self._stop.is_set():
             return
         with self._clock_lock:
             if self._worker is not None and self._worker.is_alive():

@@ -144,6 +144,8 @@ class Upkeep:
             changed = sum(
                 scenes.unpin(connection, (scene_id,), kind, ref_id) for kind, ref_id in pins
             )
+            unpinned = (ref_id for kind, ref_id in pins if kind == "entity")
+            graph.drop_unused_entities(connection, unpinned)
             relations = tuple(
                 scenes.whole(connection, (ref_id for kind, ref_id in pins if kind == "relation"))
             )
