@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,24 @@ def process(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess
         stdin=subprocess.DEVNULL,
         check=False,
     )
+
+
+@contextmanager
+def running(env: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command that can be interrupted, even where these tests cannot be."""
+    child = subprocess.Popen(
+        [*COMMAND, *arguments],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 def on_a_terminal(env: dict[str, str], *arguments: str) -> tuple[int, str]:
@@ -141,13 +161,8 @@ def test_an_interrupt_ends_the_command_quietly(
 ) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    child = subprocess.Popen(
-        [*COMMAND, "import", "--format", "jsonl", str(pipe)],
-        env=subprocess_env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with pipe.open("w"):  # opens once the command reads; it then waits for more
+    # The pipe opens once the command reads it; the command then waits for more.
+    with running(subprocess_env, "import", "--format", "jsonl", str(pipe)) as child, pipe.open("w"):
         time.sleep(0.2)
         child.send_signal(signal.SIGINT)
         out, errors = child.communicate(timeout=60)

@@ -16,7 +16,7 @@ import pytest
 from mnemogram import History
 
 from .conftest import Run
-from .test_process import COMMAND
+from .test_process import running
 
 
 def stored(run: Run) -> list[str]:
@@ -48,17 +48,20 @@ def test_maintain_builds_an_index_that_is_not_ready(run: Run, tmp_path: Path) ->
     assert {index["state"] for index in indexes} == {"ready"}
 
 
-def test_watching_ends_with_an_interrupt(talk: Run, subprocess_env: dict[str, str]) -> None:
-    child = subprocess.Popen(
-        [*COMMAND, "maintain", "--watch"],
-        env=subprocess_env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(1.5)
-    assert child.poll() is None
-    child.send_signal(signal.SIGINT)
-    out, errors = child.communicate(timeout=60)
+def test_watching_ends_with_an_interrupt(
+    talk: Run, subprocess_env: dict[str, str], tmp_path: Path
+) -> None:
+    (state,) = (tmp_path / "home").glob("users/*/state.db")
+    opened = state.with_name("state.db-shm")
+    assert not opened.exists()
+    with running(subprocess_env, "maintain", "--watch") as child:
+        while not opened.exists():
+            assert child.poll() is None
+            time.sleep(0.05)
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(timeout=0.5)
+        child.send_signal(signal.SIGINT)
+        out, errors = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b"")
     assert b"Traceback" not in errors
 
