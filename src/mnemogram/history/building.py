@@ -138,6 +138,7 @@ def _fill(
         if size >= max_bytes or looked >= max_rows:
             reached = int(row[0])
             break
+    rows.close()  # a statement that is still being read keeps tables from being dropped
     connection.executemany(f"INSERT INTO {name} (rowid, {columns}) VALUES (?, {marks})", batch)
     if reached >= high:
         connection.execute("DELETE FROM index_gaps WHERE name = ? AND high = ?", (name, high))
