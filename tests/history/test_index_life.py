@@ -242,6 +242,22 @@ def test_a_writer_that_was_open_before_the_tokenizer_came_keeps_writing(path: Pa
     plain.close()
 
 
+def test_an_index_that_is_detached_while_it_is_built_goes_on_where_it_was(
+    path: Path, history: History
+) -> None:
+    make_building(history, 40)
+    history.maintain(batch_size=10)
+    for _ in range(2):
+        with History.open(path, load_extension=False) as plain:
+            plain.end_session("old", "idle")  # a write that adds no message
+        assert states(history)[CJK] == "detached"
+        history.maintain(batch_size=5)
+        assert states(history)[CJK] == "building"
+        assert_sound(history)
+    finish(history)
+    assert_sound(history)
+
+
 def test_many_changes_made_without_the_tokenizer_are_made_good_in_pieces(
     path: Path, history: History
 ) -> None:

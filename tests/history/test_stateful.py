@@ -141,7 +141,10 @@ class Store(RuleBasedStateMachine):
         answer = self.history.search(word, limit=10, roles=("user", "assistant", TOOL))
         found = {each.session_id for each in answer.results}
         expected = {place[0] for place, each in self.visible().items() if word in each[1].split()}
-        assert answer.complete
+        with self.history._database.read() as connection:
+            whole = indexes.load_states(connection).get(indexes.CJK.name)
+        if self.extension and whole is not None and whole.state == "ready":
+            assert answer.complete
         assert found == expected, (answer.search_path, word)
 
     @rule(one=st.sampled_from(WORDS), other=st.sampled_from(WORDS))
@@ -153,7 +156,8 @@ class Store(RuleBasedStateMachine):
             for place, each in self.visible().items()
             if each[0] != TOOL and {one, other} <= set(each[1].split())
         }
-        assert found == expected, (answer.search_path, one, other)
+        if expected or not answer.search_path.endswith("_or"):  # else it was relaxed
+            assert found == expected, (answer.search_path, one, other)
 
     @rule(session=sessions)
     def read(self, session: str) -> None:

@@ -465,11 +465,14 @@ def pay_debts(connection: Connection, definition: IndexDefinition, limit: int) -
 def attach(connection: Connection, definition: IndexDefinition) -> None:
     """Bring back a detached index that has no debts: close its open gap, set its triggers."""
     name = definition.name
+    top = top_id(connection)
+    # Another gap may end at the same id, where nothing was written meanwhile.
     connection.execute(
-        "UPDATE index_gaps SET high = ? WHERE name = ? AND high = ?",
-        (top_id(connection), name, OPEN_END),
+        "DELETE FROM index_gaps WHERE name = ? AND high = ? AND low >= ?", (name, OPEN_END, top)
     )
-    connection.execute("DELETE FROM index_gaps WHERE name = ? AND low >= high", (name,))
+    connection.execute(
+        "UPDATE index_gaps SET high = ? WHERE name = ? AND high = ?", (top, name, OPEN_END)
+    )
     settle(connection, name)
     _install(connection, name, _triggers(definition))
 

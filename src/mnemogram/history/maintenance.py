@@ -32,8 +32,8 @@ IDLE: Final = 30.0
 _FREE_SHARE: Final = 4
 _FREE_PAGES: Final = 4_096
 _VACUUM_PAGES: Final = 500
-#: Segments below which FTS5's own merging is left alone.
-_MANY_SEGMENTS: Final = 4
+#: Segments below which merging is left to FTS5, which merges as it writes.
+_MANY_SEGMENTS: Final = 12
 _STRUCTURE_ID: Final = 10
 #: Once a fifth of the messages was deleted, all segments of an index are merged into
 #: one: FTS5 drops the tokens of deleted rows only where it merges.
@@ -270,11 +270,15 @@ def _merge(store: Store) -> Maintained | None:
         if not whole and store.merged.get(name) == structures[name]:
             continue
         done: building.IndexStep = store.write(partial(building.merge_step, name=name, pages=pages))
+        # One that wrote less than it might has left nothing worth another step; small
+        # segments that a busy writer adds meanwhile must not keep this going for ever.
+        more = not done.done and (whole or done.rows >= building.MERGE_PAGES)
+        if not more:
+            with store.database.read() as connection:
+                store.merged[name] = _structure(connection, name)
         if not done.done:
             seconds = time.monotonic() - started
-            return Maintained("merge", done.rows, seconds, True, f"merged segments of {name}")
-        with store.database.read() as connection:
-            store.merged[name] = _structure(connection, name)
+            return Maintained("merge", done.rows, seconds, more, f"merged segments of {name}")
     if whole:
         store.write(lambda connection: building.forget_deletions(connection, deletions))
     return None
