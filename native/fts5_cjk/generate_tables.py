@@ -140,6 +140,11 @@ class Unicode61:
         # Each level folds more than the one before.
         most = self._folds(2, CODE_POINTS[128:])
         self.fold = {level: self._folds(level, sorted(most)) for level in range(3)}
+        # SQLite reads these two as U+FFFD, but for a few releases that did not.
+        for cp in (0xFFFE, 0xFFFF):
+            self.category[cp] = self.category[0xFFFD]
+            for folds in self.fold.values():
+                folds[cp] = 0xFFFD
 
     def _spans(self, arguments: list[str], texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         # NUL is the one character that no argument can turn into a token character.

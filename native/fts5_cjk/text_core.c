@@ -14,8 +14,7 @@
 ** Each takes the first character of its token or run and leaves the character
 ** after it, already decoded, to the caller.
 **
-** Broken UTF-8 is a separator, one for each longest start of a valid sequence, as
-** Unicode recommends for replacement. U+FFFE and U+FFFF are U+FFFD, as in SQLite.
+** Broken UTF-8 is a separator (utf8.h). U+FFFE and U+FFFF are U+FFFD, as in SQLite.
 */
 #include "text_core.h"
 
@@ -24,6 +23,7 @@
 #include <string.h>
 
 #include "text_tables.h"
+#include "utf8.h"
 
 /* A resolved record: distance and TT_DROP in bits 0..21, then: */
 #define R_WORD 0x00400000u      /* may begin a word */
@@ -45,89 +45,11 @@ struct tc_config {
   uint32_t *exception; /* sorted: code points whose category does not decide */
 };
 
-/* ------------------------------------------------------------------ UTF-8 */
-
 typedef struct character {
   uint32_t cp;
   uint32_t r; /* resolved record; 0 for separators and broken bytes */
   int n;      /* bytes; 0 at the end of the text */
 } character;
-
-static int is_continuation(uint8_t byte) {
-  return (byte & 0xC0) == 0x80;
-}
-
-/* Decodes one code point of p[0..end), p < end. Returns its length; for broken
-** bytes the length of the broken part, with *cp left alone and *valid 0. */
-static inline int decode(const uint8_t *p, const uint8_t *end, uint32_t *cp, int *valid) {
-  uint32_t c = p[0];
-  ptrdiff_t left = end - p;
-  *valid = 1;
-  if (c < 0x80) {
-    *cp = c;
-    return 1;
-  }
-  if (c >= 0xE0 && c <= 0xEF) {
-    if (left >= 3 && is_continuation(p[1]) && is_continuation(p[2])) {
-      uint32_t v = (c & 0x0F) << 12 | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3Fu);
-      if (v >= 0x800 && (v & 0xF800) != 0xD800) {
-        *cp = v;
-        return 3;
-      }
-    }
-    *valid = 0;
-    /* The second byte belongs to the broken part only if it could have gone on. */
-    if (left >= 2 && is_continuation(p[1]) && !(c == 0xE0 && p[1] < 0xA0) &&
-        !(c == 0xED && p[1] > 0x9F)) {
-      return 2;
-    }
-    return 1;
-  }
-  if (c >= 0xC2 && c <= 0xDF) {
-    if (left >= 2 && is_continuation(p[1])) {
-      *cp = (c & 0x1F) << 6 | (p[1] & 0x3Fu);
-      return 2;
-    }
-    *valid = 0;
-    return 1;
-  }
-  if (c >= 0xF0 && c <= 0xF4 && left >= 2 && is_continuation(p[1]) &&
-      !(c == 0xF0 && p[1] < 0x90) && !(c == 0xF4 && p[1] > 0x8F)) {
-    if (left >= 3 && is_continuation(p[2])) {
-      if (left >= 4 && is_continuation(p[3])) {
-        *cp = (c & 0x07) << 18 | (uint32_t)(p[1] & 0x3F) << 12 | (uint32_t)(p[2] & 0x3F) << 6 |
-              (p[3] & 0x3Fu);
-        return 4;
-      }
-      *valid = 0;
-      return 3;
-    }
-    *valid = 0;
-    return 2;
-  }
-  *valid = 0;
-  return 1;
-}
-
-/* Writes 1 to 4 bytes. */
-static inline char *encode(char *o, uint32_t cp) {
-  if (cp < 0x80) {
-    *o++ = (char)cp;
-  } else if (cp < 0x800) {
-    *o++ = (char)(0xC0 | cp >> 6);
-    *o++ = (char)(0x80 | (cp & 0x3F));
-  } else if (cp < 0x10000) {
-    *o++ = (char)(0xE0 | cp >> 12);
-    *o++ = (char)(0x80 | (cp >> 6 & 0x3F));
-    *o++ = (char)(0x80 | (cp & 0x3F));
-  } else {
-    *o++ = (char)(0xF0 | cp >> 18);
-    *o++ = (char)(0x80 | (cp >> 12 & 0x3F));
-    *o++ = (char)(0x80 | (cp >> 6 & 0x3F));
-    *o++ = (char)(0x80 | (cp & 0x3F));
-  }
-  return o;
-}
 
 static inline uint32_t folded(const character *c) {
   return (c->cp + (c->r & TT_DISTANCE)) & TT_DISTANCE;
@@ -379,6 +301,8 @@ static int is_exception(const tc_config *c, uint32_t cp) {
 
 /* ---------------------------------------------------------------- scanning */
 
+#define WORDS_ONLY 3 /* a mode of our own: report words and nothing else */
+
 typedef struct scanner {
   const tc_config *config;
   const uint8_t *text;
@@ -480,7 +404,7 @@ static int finish_word(scanner *s, const uint8_t *start, size_t used, const uint
       if (!(c->r & TT_DROP)) used = (size_t)(encode(s->out + used, folded(c)) - s->out);
       p += c->n;
     }
-    p = copy_ascii(s, p, &used);
+    if (p < s->end && *p < 0x80) p = copy_ascii(s, p, &used);
     look(s, p, c);
   }
   *at = p;
@@ -498,14 +422,14 @@ static inline int emit_unit(scanner *s, int family, int count, const unit *befor
   if (s->mode == TC_UNITS) {
     return emit(s, family | TC_SINGLE, now->from, now->to, now->start, now->end);
   }
-  if (count < 2) return TC_OK;
+  if (count < 2 || s->mode == WORDS_ONLY) return TC_OK;
   return emit(s, family, before->from, now->to, before->start, now->end);
 }
 
 /* The end of a run of count units whose last is *last. */
 static inline int emit_tail(scanner *s, int family, int count, const unit *last) {
   int flags = family | TC_SINGLE;
-  if (s->mode == TC_UNITS) return TC_OK;
+  if (s->mode == TC_UNITS || s->mode == WORDS_ONLY) return TC_OK;
   if (count > 1) {
     if (s->mode != TC_DOCUMENT || s->config->compat) return TC_OK;
     flags |= TC_COLOCATED;
@@ -540,12 +464,66 @@ static inline uint32_t compose(const scanner *s, const uint8_t **at, character *
   }
 }
 
+/* A kind that takes nothing from a kind of the same sort that follows it. */
+static inline int is_plain(uint32_t r) {
+  return R_KIND(r) == TT_CJK || R_KIND(r) == TT_SYLLABLE;
+}
+
+/* The resolved record of the three bytes at p if they are a plain CJK character, else
+** something that is not plain: what is too long or a surrogate has no CJK record. */
+static inline uint32_t look_plain(const scanner *s, const uint8_t *p) {
+  if ((p[0] & 0xF0) != 0xE0 || !is_continuation(p[1]) || !is_continuation(p[2])) return 0;
+  return s->config->resolved[tt_stage2[tt_stage1[(p[0] & 15) << 6 | (p[1] & 63)]][p[2] & 63]];
+}
+
+/* Pairs up plain characters of three bytes each, which nearly all CJK text is made of,
+** as long as another one follows. Leaves the last to scan_cjk(). */
+static int pair_plain(scanner *s, const uint8_t **at, uint32_t r, int *count, unit *now) {
+  const uint8_t *p = *at;
+  int rc = TC_OK;
+  while (s->end - p >= 6 && rc == TC_OK) {
+    uint32_t next = look_plain(s, p + 3);
+    unit before = *now;
+    if (!is_plain(next)) break;
+    if (s->capacity - before.to < 4) {
+      memmove(s->out, s->out + before.from, before.to - before.from);
+      before.to -= before.from;
+      before.from = 0;
+    }
+    now->start = p;
+    now->end = p + 3;
+    now->from = before.to;
+    if ((r & TT_DISTANCE) == 0) {
+      memcpy(s->out + now->from, p, 4); /* one more than needed, in one step */
+      now->to = now->from + 3;
+    } else {
+      character c = {(p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu), r, 3};
+      now->to = (size_t)(encode(s->out + now->from, folded(&c)) - s->out);
+    }
+    p += 3;
+    r = next;
+    if (*count && s->mode != WORDS_ONLY) {
+      rc = emit(s, TC_CJK, before.from, now->to, before.start, p);
+    }
+    *count += *count < 2;
+  }
+  *at = p;
+  return rc;
+}
+
 static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
   unit before = {0, 0, NULL, NULL}, now = {0, 0, NULL, NULL};
+  const int paired = s->mode != TC_UNITS && s->config->nexception == 0;
   int count = 0, rc;
   do {
-    character base = *c;
+    character base;
     uint32_t cp;
+    if (paired && c->n == 3 && is_plain(c->r)) {
+      rc = pair_plain(s, at, c->r, &count, &now);
+      if (rc != TC_OK) return rc;
+      look(s, *at, c);
+    }
+    base = *c;
     before = now;
     if (s->capacity - before.to < 4) {
       /* Only the unit before is still wanted. */
@@ -679,6 +657,7 @@ static int scan_emoji(scanner *s, const uint8_t **at, character *c) {
     *at += c->n;
     look(s, *at, c);
   }
+  if (s->mode == WORDS_ONLY) return TC_OK;
   return emit(s, TC_EMOJI, 0, (size_t)(o - s->out), start, *at);
 }
 
@@ -746,10 +725,6 @@ typedef struct trigrams {
   tc_token_fn callback;
 } trigrams;
 
-static int utf8_length(uint32_t cp) {
-  return cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
-}
-
 static int word_trigrams(void *context, int flags, const char *token, int ntoken, int start,
                          int end) {
   trigrams *t = context;
@@ -759,7 +734,8 @@ static int word_trigrams(void *context, int flags, const char *token, int ntoken
   const uint8_t *p = t->source.text + start;
   const uint8_t *stop = t->source.text + end;
   int count = 0, at = 0, open = start;
-  if (!(flags & TC_WORD) || ntoken < 3) return TC_OK;
+  (void)flags;
+  if (ntoken < 3) return TC_OK;
   while (p < stop) {
     character c;
     int from = open;
@@ -801,7 +777,7 @@ int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void
   t.source.end = t.source.text + (n > 0 ? n : 0);
   t.context = context;
   t.callback = callback;
-  return tc_tokenize(config, TC_UNITS, text, n, &t, word_trigrams);
+  return tc_tokenize(config, WORDS_ONLY, text, n, &t, word_trigrams);
 }
 
 const char *tc_unicode_version(void) {

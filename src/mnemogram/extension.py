@@ -17,8 +17,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import BinaryIO
 
 import apsw
@@ -42,6 +40,9 @@ _PROBE_DROP = "DROP TABLE temp.mnemogram_check"
 _DEBUG = "SELECT fts5_cjk_debug()"
 
 Connection = apsw.Connection | sqlite3.Connection
+
+# Library files that this process has loaded and looked into: the rest of a load is SQLite's.
+_trusted: set[tuple[str, int, int, int, int]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,13 @@ class Check:
         return asdict(self)
 
 
-def _candidates() -> list[Path]:
+def _candidates() -> list[str]:
     override = os.environ.get(ENVIRONMENT_VARIABLE)
     if override:
-        return [Path(override)]
+        return [override]
     return [
-        Path(text_core.__file__).resolve().parent / FILE_NAME,
-        Path(sys.prefix) / "lib" / "mnemogram" / FILE_NAME,
+        os.path.join(os.path.dirname(os.path.abspath(str(text_core.__file__))), FILE_NAME),
+        os.path.join(sys.prefix, "lib", "mnemogram", FILE_NAME),
     ]
 
 
@@ -95,9 +96,9 @@ def path() -> str:
     """
     candidates = _candidates()
     for candidate in candidates:
-        if candidate.is_file():
-            return str(candidate)
-    looked = " and ".join(str(candidate) for candidate in candidates)
+        if os.path.isfile(candidate):
+            return candidate
+    looked = " and ".join(candidates)
     raise ExtensionUnavailable(
         f"the tokenizer library is missing: looked for {looked}",
         hint="Install mnemogram again, or point "
@@ -172,11 +173,11 @@ def _elf_size(file: BinaryIO) -> int | None:
     return max(needed)
 
 
-@lru_cache(maxsize=8)
-def _refuse_foreign_file(library: str, size: int, changed: int, inode: int) -> None:
+def _refuse_foreign_file(library: str) -> None:
     """Raise for what the dynamic loader must not be shown: a cut file can kill the process."""
     with open(library, "rb") as file:
         needed = _elf_size(file)
+        size = file.seek(0, os.SEEK_END)
         file.seek(0)
         ours = _ENTRY_POINT.encode() in file.read()
     if needed is None:
@@ -190,17 +191,6 @@ def _refuse_foreign_file(library: str, size: int, changed: int, inode: int) -> N
     raise ExtensionUnavailable(
         f"{library} {problem}", hint=f"Replace it by the {FILE_NAME} of this package."
     )
-
-
-def _refuse_what_cannot_be_ours(library: str) -> None:
-    try:
-        about = os.stat(library)
-        if sys.platform.startswith("linux"):
-            _refuse_foreign_file(library, about.st_size, about.st_mtime_ns, about.st_ino)
-    except OSError as error:
-        raise ExtensionUnavailable(
-            f"cannot read the tokenizer library {library}: {error.strerror}"
-        ) from error
 
 
 def _value(connection: Connection, statement: str) -> object:
@@ -239,7 +229,16 @@ def load(connection: Connection) -> None:
             loaded by this SQLite.
     """
     library = path()
-    _refuse_what_cannot_be_ours(library)
+    try:
+        about = os.stat(library)
+        signature = (library, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+        trusted = signature in _trusted
+        if not trusted and sys.platform.startswith("linux"):
+            _refuse_foreign_file(library)
+    except OSError as error:
+        raise ExtensionUnavailable(
+            f"cannot read the tokenizer library {library}: {error.strerror}"
+        ) from error
     with _loading_enabled(connection):
         try:
             if isinstance(connection, apsw.Connection):
@@ -251,18 +250,25 @@ def load(connection: Connection) -> None:
             raise ExtensionUnavailable(
                 f"cannot load the tokenizer library {library}: {error}"
             ) from error
+    if not trusted:
+        _refuse_impostor(connection, library)
+        _trusted.add(signature)
+
+
+def _refuse_impostor(connection: Connection, library: str) -> None:
+    """Raise if what was loaded is not the library of this package's rules."""
+    hint = f"Replace it by the {FILE_NAME} of this package."
     try:
         facts = _facts(connection)
     except (apsw.Error, sqlite3.Error, ValueError) as error:
         raise ExtensionUnavailable(
-            f"{library} was loaded but is not the tokenizer library",
-            hint=f"Replace it by the {FILE_NAME} of this package.",
+            f"{library} was loaded but is not the tokenizer library", hint=hint
         ) from error
     if facts.get("rules_version") != text_core.RULES_VERSION:
         raise ExtensionUnavailable(
             f"{library} cuts text by rules version {facts.get('rules_version')}, this package "
             f"by {text_core.RULES_VERSION}",
-            hint=f"Replace it by the {FILE_NAME} of this package.",
+            hint=hint,
         )
 
 

@@ -77,7 +77,7 @@ def ours(source: bytes, options: dict[str, str], mode: int) -> list[tuple[str, i
     return text_core.tokens(config, source, mode)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(source=st.one_of(mixed, one_script), options=st.sampled_from(OPTIONS), query=st.booleans())
 @example(source="가\u0301ᆨ".encode(), options={}, query=False)
 @example(source="ခွင့်ခွင့်".encode(), options={}, query=False)
@@ -105,7 +105,7 @@ def code_points_to_judge() -> list[str]:
     return chosen
 
 
-@pytest.mark.parametrize("options", OPTIONS[1:4], ids=str)
+@pytest.mark.parametrize("options", [OPTIONS[1], OPTIONS[4]], ids=str)
 def test_every_character_of_this_unicode_equals_the_reference(options: dict[str, str]) -> None:
     judge = Reference(**options)
     config = text_core.Config(*(part for pair in options.items() for part in pair))
@@ -117,7 +117,7 @@ def test_every_character_of_this_unicode_equals_the_reference(options: dict[str,
     assert different == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(source=st.one_of(mixed, one_script), options=st.sampled_from(OPTIONS))
 def test_the_source_of_a_token_gives_that_token_alone(
     source: bytes, options: dict[str, str]
@@ -127,7 +127,7 @@ def test_the_source_of_a_token_gives_that_token_alone(
         assert [(text, at, to) for text, at, to, _ in again] == [(token, 0, end - start)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(source=st.one_of(mixed, one_script))
 def test_a_token_is_its_own_query(source: bytes) -> None:
     options = {"remove_diacritics": "2", "variants": "1"}
@@ -135,7 +135,7 @@ def test_a_token_is_its_own_query(source: bytes) -> None:
         assert [text for text, _, _, _ in ours(token.encode(), options, text_core.QUERY)] == [token]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(source=st.one_of(mixed, one_script))
 def test_every_unit_of_a_run_begins_exactly_one_token(source: bytes) -> None:
     units = ours(source, {}, text_core.UNITS)
@@ -143,7 +143,7 @@ def test_every_unit_of_a_run_begins_exactly_one_token(source: bytes) -> None:
     assert starts == [start for _, start, _, _ in units]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(source=st.one_of(mixed, one_script), options=st.sampled_from(OPTIONS))
 def test_a_query_is_the_document_without_its_tails(source: bytes, options: dict[str, str]) -> None:
     document = ours(source, options, text_core.DOCUMENT)
@@ -151,7 +151,7 @@ def test_a_query_is_the_document_without_its_tails(source: bytes, options: dict[
     assert ours(source, options, text_core.QUERY) == without
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(source=st.one_of(mixed, one_script), options=st.sampled_from(OPTIONS))
 def test_trigrams_are_the_trigrams_of_the_words(source: bytes, options: dict[str, str]) -> None:
     config = text_core.Config(*(part for pair in options.items() for part in pair))

@@ -47,7 +47,8 @@ def ours(source: bytes, arguments: list[str]) -> Spans:
 @cache
 def code_points() -> tuple[int, ...]:
     """What unicode61's tables hold, and some of what they do not."""
-    every = [cp for cp in range(0x110000) if not 0xD800 <= cp < 0xE000]
+    # SQLite reads U+FFFE and U+FFFF as U+FFFD, but for a few releases that did not.
+    every = [cp for cp in range(0x110000) if not (0xD800 <= cp < 0xE000 or cp >> 1 == 0x7FFF)]
     # With a category that holds nothing, only the unknown are token characters.
     source = "\0".join(map(chr, every)).encode()
     unknown = {ord(token) for token, _, _ in unicode61(source, ["categories", "Cs"])}
@@ -105,11 +106,8 @@ def test_every_character_that_unicode61_knows_gives_its_tokens(
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
-@pytest.mark.parametrize("pattern", ["\0{}", "\0a{}b"])
-def test_compat_gives_unicode61_for_every_character_outside_of_cjk(
-    pattern: str, arguments: list[str]
-) -> None:
-    different = differences(pattern, arguments, ["compat", "1"])
+def test_compat_gives_unicode61_for_every_character_outside_of_cjk(arguments: list[str]) -> None:
+    different = differences("\0a{}b", arguments, ["compat", "1"])
     assert [f"U+{c:04X}" for c in different if not is_cjk(c)] == []
 
 

@@ -99,7 +99,10 @@ class Unit(NamedTuple):
 
 
 def decode(source: bytes) -> list[Char]:
-    """Cut bytes into code points; broken parts as Python's own decoder sees them."""
+    """Cut bytes into code points; broken parts as Python's own decoder sees them.
+
+    U+FFFE and U+FFFF are read as U+FFFD, as nearly all releases of SQLite do.
+    """
     chars: list[Char] = []
     at = 0
     while at < len(source):
@@ -108,7 +111,8 @@ def decode(source: bytes) -> list[Char]:
         except UnicodeDecodeError as error:
             good, broken = source[at : at + error.start].decode(), error.end - error.start
         for c in good:
-            chars.append(Char(c, at, at + len(c.encode())))
+            text = "\ufffd" if c in "\ufffe\uffff" else c
+            chars.append(Char(text, at, at + len(c.encode())))
             at += len(c.encode())
         if broken:
             chars.append(Char("", at, at + broken))
