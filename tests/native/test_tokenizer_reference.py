@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import unicodedata
 
@@ -88,6 +89,15 @@ def test_tokens_spans_and_flags_equal_the_reference(
     wanted = [tuple(token) for token in Reference(**options).tokens(source, query=query)]
     mode = text_core.QUERY if query else text_core.DOCUMENT
     assert ours(source, options, mode) == wanted
+
+
+@pytest.mark.parametrize("alphabet", SCRIPTS, ids=str)
+def test_long_runs_of_a_script_equal_the_reference(alphabet: str) -> None:
+    options = OPTIONS[1]
+    rng = random.Random(alphabet)
+    source = "".join(rng.choices(assigned(SCRIPTS[alphabet]), k=3000)).encode()
+    wanted = [tuple(token) for token in Reference(**options).tokens(source)]
+    assert ours(source, options, text_core.DOCUMENT) == wanted
 
 
 def code_points_to_judge() -> list[str]:

@@ -271,8 +271,8 @@ def compose(unit: str, c: str) -> str | None:
     """One character out of two: kana with a voice mark, jamo with jamo; else None."""
     if c in VOICED_MARKS:
         unit, c = unicodedata.normalize("NFKC", unit), VOICED_MARKS[c]
-        if not named(unit, ("HIRAGANA", "KATAKANA")):
-            return None
+        if len(unit) > 1 or not named(unit, ("HIRAGANA", "KATAKANA")):
+            return None  # ゟ and ヿ stand for two kana
     elif not named(c, ("HANGUL JUNGSEONG", "HANGUL JONGSEONG")):
         return None
     composed = unicodedata.normalize("NFC", unit + c)
