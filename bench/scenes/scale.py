@@ -2,13 +2,15 @@
 """Measure a large memory: ``python -m bench.scenes.scale [--relations N] [--scenes N]``.
 
 Fills a file with made-up relations pinned evenly to scenes (groups of channels), then
-times commit, ``recall_by_scene``, ``recall`` and ``build_context``, at a tenth of the
-size and at the whole, and prints the query plan of ``recall_by_scene``. Prints JSON.
+times commit, ``recall_by_scene``, ``recall`` and ``build_context``, on a file of a tenth
+of the size and on the whole in turn, and shows the query plan of ``recall_by_scene``.
+Prints JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import platform
 import random
@@ -16,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
@@ -47,48 +49,59 @@ def triples(count: int, keys: list[str], seed: int) -> Iterator[Triple]:
         )
 
 
-def timed(call: Callable[[int], object], repeats: int) -> dict[str, float]:
-    """Return median and 95th percentile of a call, in milliseconds."""
-    times = []
+def timed(calls: dict[str, Callable[[int], object]], repeats: int) -> dict[str, dict[str, float]]:
+    """Time calls in turn, so that whatever else the machine does meets them alike.
+
+    Returns:
+        For each: median and 95th percentile of the wall clock, and the median of the
+        processor's time, all in milliseconds.
+    """
+    wall: dict[str, list[float]] = {name: [] for name in calls}
+    busy: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(repeats):
-        start = time.perf_counter()
-        call(number)
-        times.append((time.perf_counter() - start) * 1_000)
-    times.sort()
+        for name, call in calls.items():
+            start, used = time.perf_counter(), time.thread_time()
+            call(number)
+            busy[name].append((time.thread_time() - used) * 1_000)
+            wall[name].append((time.perf_counter() - start) * 1_000)
     return {
-        "p50_ms": round(times[len(times) // 2], 3),
-        "p95_ms": round(times[int(len(times) * 0.95)], 3),
+        name: {
+            "p50_ms": round(sorted(wall[name])[repeats // 2], 3),
+            "p95_ms": round(sorted(wall[name])[int(repeats * 0.95)], 3),
+            "cpu_p50_ms": round(sorted(busy[name])[repeats // 2], 3),
+        }
+        for name in calls
     }
 
 
-def calls(memory: SceneMemory, keys: list[str], repeats: int) -> dict[str, Any]:
-    """Time the calls on a filled memory."""
+def measured(
+    memories: dict[str, SceneMemory], keys: list[str], repeats: int
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Time every call on each of the memories."""
     chosen = random.Random(5)
     picked = [chosen.choice(keys) for _ in range(repeats)]
     queries = [f"{chosen.choice(_WORDS)} {chosen.choice(_WORDS)}" for _ in range(repeats)]
     rare = [f"{chosen.choice(_WORDS)} {chosen.randrange(1_000)}" for _ in range(repeats)]
-    for number in range(20):  # open readers, fill caches
-        memory.recall_by_scene(picked[number])
+    calls: dict[str, Callable[[SceneMemory, int], object]] = {
+        "recall_by_scene": lambda m, n: m.recall_by_scene(picked[n]),
+        # A tenth of the relations leaves five in each scene: this answer has one size.
+        "recall_by_scene, limit 5": lambda m, n: m.recall_by_scene(picked[n], limit=5),
+        "recall_by_scene, inherit": lambda m, n: m.recall_by_scene(picked[n], match="inherit"),
+        "recall_by_scene, a whole channel": lambda m, n: m.recall_by_scene(picked[n].split("/")[0]),
+        "recall, two common words": lambda m, n: m.recall(queries[n]),
+        "recall, a word and a number": lambda m, n: m.recall(rare[n]),
+        "build_context, no topic": lambda m, n: m.build_context("are you there?", scenes=picked[n]),
+        "build_context, a topic": lambda m, n: m.build_context(rare[n], scenes=picked[n]),
+    }
+    for memory in memories.values():  # open readers, fill caches
+        for number in range(20):
+            memory.recall_by_scene(picked[number])
     return {
-        "recall_by_scene": timed(lambda n: memory.recall_by_scene(picked[n]), repeats),
-        # A tenth of the relations leaves five in each scene: this answer is the same at both.
-        "recall_by_scene, limit 5": timed(
-            lambda n: memory.recall_by_scene(picked[n], limit=5), repeats
-        ),
-        "recall_by_scene, inherit": timed(
-            lambda n: memory.recall_by_scene(picked[n], match="inherit"), repeats
-        ),
-        "recall_by_scene, a whole channel": timed(
-            lambda n: memory.recall_by_scene(picked[n].split("/")[0]), repeats // 4
-        ),
-        "recall, two common words": timed(lambda n: memory.recall(queries[n]), repeats // 4),
-        "recall, a word and a number": timed(lambda n: memory.recall(rare[n]), repeats // 4),
-        "build_context, no topic": timed(
-            lambda n: memory.build_context("are you there?", scenes=picked[n]), repeats
-        ),
-        "build_context, a topic": timed(
-            lambda n: memory.build_context(rare[n], scenes=picked[n]), repeats // 4
-        ),
+        name: timed(
+            {size: functools.partial(call, memory) for size, memory in memories.items()},
+            repeats if name.startswith("recall_by") else repeats // 4,
+        )
+        for name, call in calls.items()
     }
 
 
@@ -117,42 +130,37 @@ def main() -> None:
     tenth = options.relations // 10
     with (
         tempfile.TemporaryDirectory() as directory,
-        SceneMemory.open(Path(directory) / "memory.db") as memory,
+        SceneMemory.open(Path(directory) / "small.db") as small,
+        SceneMemory.open(Path(directory) / "large.db") as large,
     ):
-        wanted = triples(options.relations, keys, 1)
-        first = fill(memory, wanted, tenth)
-        small = calls(memory, keys, options.repeats)
-        second = fill(memory, wanted, options.relations - tenth)
-        large = calls(memory, keys, options.repeats)
-        status = memory.status()
-        checked = memory.check()
-        shown = plan(memory)
+        fill(small, triples(options.relations, keys, 1), tenth)
+        speed = fill(large, triples(options.relations, keys, 1), options.relations)
+        sizes = {f"{tenth} relations": small, f"{options.relations} relations": large}
+        times = measured(sizes, keys, options.repeats)
+        status = large.status()
+        checked = large.check()
+        shown = plan(large)
+    few, many = sizes
     growth = {
-        name: round(large[name]["p50_ms"] / small[name]["p50_ms"], 2)
-        for name in ("recall_by_scene", "recall_by_scene, limit 5")
+        name: round(each[many]["cpu_p50_ms"] / each[few]["cpu_p50_ms"], 2)
+        for name, each in times.items()
     }
-    print(
-        json.dumps(
-            {
-                "python": platform.python_version(),
-                "sqlite": apsw.sqlite_lib_version(),
-                "machine": platform.machine(),
-                "relations": status.relations,
-                "entities": status.entities,
-                "scenes": status.scenes,
-                "megabytes": round(status.bytes / 1e6, 1),
-                "commit, triples a second": [round(first), round(second)],
-                "batch": BATCH,
-                f"at {tenth} relations": small,
-                f"at {options.relations} relations": large,
-                "growth from a tenth, p50": growth,
-                "recall_by_scene, plan": shown,
-                "sound": checked.ok,
-            },
-            ensure_ascii=False,
-            indent=2,
-        )
-    )
+    report = {
+        "python": platform.python_version(),
+        "sqlite": apsw.sqlite_lib_version(),
+        "machine": platform.machine(),
+        "relations": status.relations,
+        "entities": status.entities,
+        "scenes": status.scenes,
+        "megabytes": round(status.bytes / 1e6, 1),
+        "commit, triples a second": round(speed),
+        "batch": BATCH,
+        "times": times,
+        "growth from a tenth, processor time": growth,
+        "recall_by_scene, plan": shown,
+        "sound": checked.ok,
+    }
+    print(json.dumps(report, ensure_ascii=False, indent=2))
 
 
 if __name__ == "__main__":

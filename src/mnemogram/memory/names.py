@@ -27,7 +27,7 @@ def _width(character: str) -> str:
     return character
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def fold_name(name: str) -> str:
     """Return the form by which two names are the same.
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,10 +47,6 @@ SELECT * FROM (SELECT rowid, -recall_rank(relations_fts, {weights}) AS score
                  FROM relations_fts WHERE relations_fts MATCH :query
                 ORDER BY rowid DESC LIMIT :ranked)
  ORDER BY score DESC LIMIT :most
-"""
-_ACTIVE: Final = """
-SELECT id, kind, told_at FROM relations
- WHERE id IN (SELECT value FROM json_each(?)) AND status = 'active'
 """
 _FREQUENCY: Final = "SELECT doc FROM relations_terms WHERE term = ?"
 _SCAN: Final = """
@@ -155,7 +150,7 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
         if bounded:
             values["ranked"] = MAX_RANKED
         scores = dict(each_row(connection, statement, values))
-        active = activity(connection, scores)
+        active = scenes.active(connection, scores)
         if len(scores) < fetch or len(active) >= most // 2:
             break
         fetch *= 4  # history crowds out what holds now
@@ -164,12 +159,6 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
         note = f"only the newest {MAX_RANKED} matches of a very common word were ranked"
         return Hits(scores, "cjk", complete=False, notes=(note,))
     return Hits(scores, "cjk")
-
-
-def activity(connection: Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
-    """Return kind and recency of those of the relations that are active."""
-    found = each_row(connection, _ACTIVE, (json.dumps(list(ids)),))
-    return {row[0]: (row[1], row[2]) for row in found}
 
 
 def _by_scan(connection: Connection, terms: Terms, most: int) -> Hits:

@@ -356,16 +356,20 @@ SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, {_WHOLE_COLUMNS}
 """
 BY_WEIGHT: Final = _HEADS.format(index="scene_refs_by_weight", order="")
 RULES_FIRST: Final = _HEADS.format(index="scene_refs_by_precedence", order="p.precedence DESC,")
-# The same over a whole subtree, for one that has many scenes.
+# The best pins of a whole subtree that has many scenes. Their targets are looked up
+# after: a look-up for each pin would cost more than all else.
 SWEEP: Final = """
 SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, s.key
   FROM scenes AS s
  CROSS JOIN scene_refs AS p INDEXED BY scene_refs_by_weight
     ON p.scene_id = s.id AND p.kind = 'relation'
- CROSS JOIN relations AS r ON r.id = p.ref_id
- WHERE s.key >= :key || '/' AND s.key < :key || '0' AND r.status = 'active'
+ WHERE s.key >= :key || '/' AND s.key < :key || '0'
  ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC
  LIMIT :most
+"""
+_ACTIVE: Final = """
+SELECT id, kind, told_at FROM relations
+ WHERE id IN (SELECT value FROM json_each(?)) AND status = 'active'
 """
 _WHOLE: Final = f"""
 SELECT {_WHOLE_COLUMNS}
@@ -395,6 +399,12 @@ class Pin:
     distance: int
     match: Literal["exact", "inherited", "narrower"]
     row: tuple[Any, ...] | None = None
+
+
+def active(connection: Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
+    """Return kind and recency of those of the relations that are active."""
+    found = each_row(connection, _ACTIVE, (json.dumps(list(ids)),))
+    return {row[0]: (row[1], row[2]) for row in found}
 
 
 def whole(connection: Connection, relation_ids: Iterable[int]) -> Iterator[Relation]:
@@ -441,10 +451,13 @@ def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
     fetch = most * 4
     while True:
         swept = all_rows(connection, SWEEP, {"key": key, "most": fetch})
-        if len(swept) < fetch or len({row[0] for row in swept}) >= most:
+        shown = active(connection, {row[0] for row in swept})
+        if len(swept) < fetch or len(shown) >= most:
             break
         fetch *= 4
     for row in swept:
+        if row[0] not in shown:
+            continue
         distance, match = _distance(key, row[5])
         yield Pin(row[0], row[1], row[2], row[3], row[4], row[5], key, distance, match)
 

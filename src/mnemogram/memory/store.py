@@ -307,7 +307,7 @@ class SceneMemory(Upkeep):
         with self._database.read(timeout=timeout) as connection:
             hits = recall.lexical(connection, terms, most=limit * 3 + 16)
             notes.extend(hits.notes)
-            about = recall.activity(connection, hits.scores)
+            about = scenes.active(connection, hits.scores)
             scores = {each: hits.scores[each] * _BOOST[kind] for each, (kind, _) in about.items()}
             order = sorted(
                 scores, key=lambda each: (scores[each], about[each][1], each), reverse=True
@@ -356,7 +356,7 @@ class SceneMemory(Upkeep):
         if not keys:
             return list(ids[:limit])
         pins = scenes.pinned_keys(connection, ids)
-        about = recall.activity(connection, pins)
+        about = scenes.active(connection, pins)
         found = (
             each
             for each in ids
