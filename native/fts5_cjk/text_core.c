@@ -679,9 +679,10 @@ int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void
   scanner s;
   const uint8_t *p = (const uint8_t *)text;
   int rc = TC_OK;
+  if (n <= 0) return TC_OK; /* text may be NULL */
   s.config = config;
   s.text = p;
-  s.end = p + (n > 0 ? n : 0);
+  s.end = p + n;
   s.mode = mode & 0xFF;
   s.flag_mask = mode & TC_BARE ? TC_COLOCATED : -1;
   s.context = context;
@@ -771,10 +772,11 @@ static int word_trigrams(void *context, int flags, const char *token, int ntoken
 int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void *context,
                 tc_token_fn callback) {
   trigrams t;
+  if (n <= 0) return TC_OK;
   t.flags = mode & TC_BARE ? 0 : TC_WORD;
   t.source.config = config;
   t.source.text = (const uint8_t *)text;
-  t.source.end = t.source.text + (n > 0 ? n : 0);
+  t.source.end = t.source.text + n;
   t.context = context;
   t.callback = callback;
   return tc_tokenize(config, WORDS_ONLY, text, n, &t, word_trigrams);

@@ -160,6 +160,8 @@ static void callbacks_can_stop(void) {
     CHECK(tc_tokenize(config, TC_DOCUMENT, text, (int)strlen(text), &p, print) == 99);
     CHECK(p.count == i);
   }
+  CHECK(tc_tokenize(config, TC_DOCUMENT, NULL, 0, NULL, print) == TC_OK);
+  CHECK(tc_trigrams(config, 0, NULL, 0, NULL, print) == TC_OK);
   {
     printed p = {.n = 0, .stop_after = 2};
     CHECK(tc_trigrams(config, 0, text, (int)strlen(text), &p, print) == 99);
