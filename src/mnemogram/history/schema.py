@@ -50,7 +50,11 @@ _TABLES: Final = (
     "CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL",
     "CREATE INDEX sessions_by_parent_key ON sessions (parent_key) WHERE parent_key IS NOT NULL",
     "CREATE INDEX sessions_by_activity ON sessions (last_active_at, id)",
-    "CREATE INDEX sessions_titled ON sessions (last_active_at, id) WHERE title_key IS NOT NULL",
+    # Holds the titles themselves: looking through them reads no session.
+    """
+    CREATE INDEX sessions_titled
+        ON sessions (last_active_at, id, title_key) WHERE title_key IS NOT NULL
+    """,
     # One utterance, whole. Content comes last, so that the short columns are read
     # without its overflow pages. `index_bytes` is how much of the content the
     # indexes see (NULL: all); `substring` whether the trigram index sees the row.

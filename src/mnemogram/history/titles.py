@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,8 +14,8 @@ from mnemogram.text import fold
 __all__ = ["TitleHit", "title_hits"]
 
 #: Titled sessions whose words are looked at, the last active first.
-_MOST_TITLES: Final = 5_000
-_CONTINUATION: Final = re.compile(r"^(.*?)\s*#\s*(\d{1,9})\s*$", re.DOTALL)
+_MOST_TITLES: Final = 20_000
+_MOST_NEEDLES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +31,28 @@ class TitleHit:
     exact: bool
 
 
-def _base(title: str) -> tuple[str, int]:
-    """Return a title without its continuation number, folded, and the number (1: none)."""
-    found = _CONTINUATION.match(title)
-    if found is None or not found[1].strip():
-        return fold(title), 1
-    return fold(found[1]), int(found[2])
+def _continuation(title_key: str, wanted: str, title: str) -> int:
+    """Return which continuation of the wanted title a title is: 1 for itself, 0 for none."""
+    if title_key == wanted:
+        return 1
+    head, _, number = title_key.rpartition(" ")
+    if head == wanted and number.isdecimal() and "#" in title:
+        return int(number[:9])
+    return 0
+
+
+def _needles(query: q.Query) -> tuple[str, list[str]]:
+    """SQL that holds for every title that can match, and the texts it looks for.
+
+    A folded title holds, letter by letter, the first token of each phrase that it
+    matches.
+    """
+    needles = [phrase.tokens[0].text for phrase in query.phrases[:_MOST_NEEDLES]]
+    if len(query.phrases) > _MOST_NEEDLES and query.explicit_operators:
+        return "1", []
+    word = " OR " if query.explicit_operators else " AND "
+    tests = [f"instr(recent.title_key, :needle{place})" for place in range(len(needles))]
+    return f"({word.join(tests)})", needles
 
 
 def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -> list[TitleHit]:
@@ -47,21 +62,26 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
         return []
     matcher = q.compile(query)
     where, bindings = visibility.session_predicate()
+    holds, needles = _needles(query)
     exact: list[tuple[int, int, TitleHit]] = []
     others: list[TitleHit] = []
-    for active, *columns in connection.execute(
-        f"SELECT s.last_active_at, {SESSION_COLUMNS}"
-        " FROM sessions AS s INDEXED BY sessions_titled"
-        f" WHERE s.title_key IS NOT NULL AND {where}"
-        " ORDER BY s.last_active_at DESC, s.id DESC LIMIT :most",
-        {**bindings, "most": _MOST_TITLES},
+    for active, title_key, *columns in connection.execute(
+        f"SELECT s.last_active_at, s.title_key, {SESSION_COLUMNS} FROM ("
+        " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
+        " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
+        ") AS recent CROSS JOIN sessions AS s ON s.id = recent.id"
+        f" WHERE {holds} AND {where}",
+        {
+            **bindings,
+            **{f"needle{place}": text for place, text in enumerate(needles)},
+            "most": _MOST_TITLES,
+        },
     ):
         session = visibility.session(columns)
         title = session.title or ""
-        base, number = _base(title)
-        if wanted in (base, fold(title)):
-            hit = TitleHit(session, active, True)
-            exact.append((number, active, hit))
+        number = _continuation(title_key, wanted, title)
+        if number:
+            exact.append((number, active, TitleHit(session, active, True)))
         elif matcher.matches(title):
             others.append(TitleHit(session, active, False))
     exact.sort(key=lambda each: each[:2], reverse=True)
