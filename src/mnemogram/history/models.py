@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
-from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.errors import InvalidArgument
@@ -100,9 +99,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+_names: dict[type, tuple[str, ...]] = {}  # of the fields of each result type
 
 
 class _Result:
@@ -112,7 +109,10 @@ class _Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the value as JSON-ready dictionaries, lists and scalars."""
-        return {name: _plain(getattr(self, name)) for name in _names(type(self))}
+        names = _names.get(type(self))
+        if names is None:
+            names = _names[type(self)] = tuple(f.name for f in fields(self))  # type: ignore[arg-type]
+        return {name: _plain(getattr(self, name)) for name in names}
 
 
 # --- what goes in ----------------------------------------------------------------------
