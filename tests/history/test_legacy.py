@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,3 +199,13 @@ def test_the_host_names_the_user_to_the_source(tmp_path: Path, old: Old) -> None
 def test_a_source_without_a_user_is_refused(path: Path, old: Old) -> None:
     with pytest.raises(InvalidArgument, match="user_id"):
         History.open(path, legacy=old)
+
+
+def test_the_example_in_the_document_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = Path(__file__).parents[2] / "docs" / "storage.md"
+    (block,) = re.findall(r"^```python\n(.*?)^```", document.read_text("utf-8"), re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, document, "exec"), {"__name__": "storage"})
+    assert capsys.readouterr().out == "2\n"
