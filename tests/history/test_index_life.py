@@ -9,7 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemogram import History, InvalidArgument, StorageUnavailable
+from mnemogram import History, InvalidArgument, StorageUnavailable, extension
+from mnemogram._native import text_core
 from mnemogram.history import building, indexes
 from tests.history.support import (
     assert_sound,
@@ -343,6 +344,34 @@ def test_a_tokenizer_that_never_comes_back_leaves_its_place_to_the_stock_one(
         assert tokenizer == "trigram"
 
 
+@pytest.mark.parametrize("library", ["missing", "empty", "text", "truncated", "foreign"])
+def test_a_library_that_cannot_be_used_is_named_and_search_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    # Case 41.
+    real = Path(extension.path())
+    file = tmp_path / real.name
+    contents = {
+        "empty": b"",
+        "text": b"not a library",
+        "truncated": real.read_bytes()[:2_000],
+        "foreign": Path(text_core.__file__).read_bytes(),
+    }
+    if library in contents:
+        file.write_bytes(contents[library])
+    monkeypatch.setenv(extension.ENVIRONMENT_VARIABLE, str(file))
+    with History.open(tmp_path / "state.db") as history:
+        fill(history, 30)
+        status = history.status()
+        assert status.tokenizer is None
+        assert str(file) in (status.tokenizer_error or "")
+        assert states(history) == {WORDS: "ready", TRIGRAM: "ready"}
+        for word in ("牙医", "job_new1", "東京都"):
+            assert history.search(word, roles=("user", "assistant", "tool")).count == 1
+        assert not finish(history) > 2
+        assert_sound(history)
+
+
 # --- other versions --------------------------------------------------------------------
 
 
@@ -451,6 +480,35 @@ def test_a_reader_that_finds_damage_goes_on_and_takes_the_index_out_of_use(
     finish(history)
     assert history.search("牙医", roles=("user", "assistant", "tool")).search_path == "cjk"
     assert_sound(history)
+
+
+def test_damage_met_while_debts_are_paid_does_not_stop_the_write(
+    path: Path, history: History
+) -> None:
+    fill(history, 30)
+    with History.open(path, load_extension=False) as plain:
+        plain.amend("s", "u1", content="changed")
+    damage_structure(history, CJK)
+    history.close()
+    with History.open(path) as again:
+        assert again.append("s", [message(100)]).inserted == 1
+        assert states(again)[CJK] == "detached"
+        finish(again)
+        assert states(again)[CJK] == "ready"
+        assert_sound(again)
+
+
+def test_a_reader_that_finds_damage_waits_for_no_lock(path: Path) -> None:
+    with History.open(path) as history:
+        fill(history, 30)
+        damage(history, CJK)
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        assert history.search("牙医", timeout=2.0).count == 1
+        assert states(history)[CJK] == "ready"
+        other.close()
+        assert history.search("牙医").count == 1
+        assert states(history)[CJK] == "detached"
 
 
 def test_structural_damage_is_reported_and_nothing_is_reset(path: Path) -> None:

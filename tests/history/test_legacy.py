@@ -57,7 +57,7 @@ def test_pages_are_taken_over_until_the_end_and_never_asked_for_again(
     history: History, old: Old, path: Path
 ) -> None:
     fill(history, 1)
-    answer = history.search("旧消息")
+    assert not history.search("旧消息").legacy_import.complete
     results = [history.maintain()]
     assert not history.search("旧消息").legacy_import.complete
     while results[-1].more:

@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Final, TypeAlias, TypeVar
 
 from mnemogram.database import Connection, Database
-from mnemogram.errors import StorageUnavailable
+from mnemogram.errors import QueryTimeout, StorageUnavailable
 from mnemogram.history import indexes, maintenance, writing
+from mnemogram.history import legacy as legacy_import
 from mnemogram.history.legacy import LegacySource
 from mnemogram.history.models import Message, Session
 
@@ -20,6 +21,8 @@ __all__ = ["Base", "Redactor"]
 
 Redactor: TypeAlias = Callable[[str], str]
 _DAMAGED: Final = "found damaged"
+#: Seconds that a reader waits for the write lock to report damage.
+_PATIENCE: Final = 0.25
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound="Base")
 
@@ -54,6 +57,9 @@ class Base:
             self._unsaved_choice["policy"] = policy
         if trigram is not None:
             self._unsaved_choice["trigram"] = str(int(trigram))
+        if legacy is not None and not database.read_only:
+            # From the first answer on: there is more that is not here yet.
+            legacy_import.begin(self._upkeep_store())
 
     def _write(self, work: Callable[[Connection], _T]) -> _T:
         """Run ``work`` in a write transaction that keeps the indexes in step.
@@ -71,7 +77,7 @@ class Base:
                 raise
             damage = error
         try:
-            suspects = self._attached()
+            suspects = self._used()
         except StorageUnavailable:
             raise damage from damage.__cause__
         for detached in (*((name,) for name in suspects), suspects):
@@ -82,31 +88,39 @@ class Base:
                     raise
         raise damage
 
-    def _attempt(self, work: Callable[[Connection], _T], detached: tuple[str, ...]) -> _T:
-        with self._database.write() as connection:
+    def _attempt(
+        self,
+        work: Callable[[Connection], _T],
+        detached: tuple[str, ...],
+        *,
+        timeout: float | None = None,
+    ) -> _T:
+        with self._database.write(timeout=timeout) as connection:
             chosen = self._unsaved_choice
             if chosen:
                 connection.executemany(
                     "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(chosen.items())
                 )
-            indexes.prepare_for_writing(connection)
             for name in detached:
                 indexes.mark_for_rebuild(connection, name, _DAMAGED)
+            indexes.prepare_for_writing(connection)
             result = work(connection)
         self._unsaved_choice = {}
         return result
 
-    def _attached(self) -> tuple[str, ...]:
+    def _used(self) -> tuple[str, ...]:
+        """Return the indexes that a write may touch: even a detached one has debts to pay."""
         with self._database.read() as connection:
             states = indexes.load_states(connection).values()
-            return tuple(each.name for each in states if each.state != "detached")
+            return tuple(each.name for each in states if not each.is_rebuild)
 
     def _detach_damaged(self, name: str) -> bool:
         """Take an index that a reader found damaged out of use; search calls it.
 
         Returns:
             Whether the index was in use until now. False where the file cannot be
-            written: the reader goes on by another route all the same.
+            written now: the reader goes on by another route all the same, and is not
+            kept waiting for a lock.
         """
         if self._database.read_only:
             return False
@@ -118,8 +132,8 @@ class Base:
             indexes.mark_for_rebuild(connection, name, _DAMAGED)
             return True
 
-        with contextlib.suppress(StorageUnavailable):
-            return self._attempt(work, ())
+        with contextlib.suppress(StorageUnavailable, QueryTimeout):
+            return self._attempt(work, (), timeout=_PATIENCE)
         return False
 
     def _upkeep_store(self) -> maintenance.Store:

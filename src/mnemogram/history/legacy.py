@@ -128,7 +128,6 @@ def import_page(
         if is_done(connection):
             return None
         after = connection.one("SELECT value FROM meta WHERE key = 'legacy_cursor'")
-    begin(store)
     limit = min(limit, int(getattr(source, "page_size", PAGE)))
     # Outside of any transaction: the source may be a server far away.
     try:
