@@ -359,6 +359,29 @@ def test_a_write_waits_until_the_lock_is_free(path: Path, database: Database) ->
     other.close()
 
 
+@pytest.mark.parametrize(("timeout", "error"), [(0.1, QueryTimeout), (None, Busy)])
+def test_another_thread_that_writes_is_waited_for_in_bounds(
+    path: Path, timeout: float | None, error: type[Exception]
+) -> None:
+    with Database(path, SCHEMA, load_extension=False, busy_timeout=0.3) as database:
+        begun, go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with database.write():
+                begun.set()
+                assert go_on.wait(30)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert begun.wait(30)
+        with pytest.raises(error), database.write(timeout=timeout):
+            pass
+        go_on.set()
+        thread.join()
+        with database.write() as connection:
+            connection.execute("INSERT INTO t VALUES (1)")
+
+
 def test_an_error_rolls_the_transaction_back(database: Database) -> None:
     def fail() -> None:
         with database.write() as connection:

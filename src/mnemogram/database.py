@@ -60,7 +60,10 @@ MAX_READERS: Final = 4
 _CACHE_KIB: Final = 16_384
 _JOURNAL_SIZE_LIMIT: Final = 64 * 1024 * 1024
 #: Pauses between two tries for a lock, in seconds; the last one repeats.
-_LOCK_PAUSES: Final = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025)
+_LOCK_PAUSES: Final = (0.001, 0.002, 0.003, 0.005)
+#: Seconds that a writer pauses after a commit while others were met at the lock lately.
+_COURTESY: Final = 0.002
+_LATELY: Final = 1.0
 
 
 # --- errors ----------------------------------------------------------------------------
@@ -139,9 +142,10 @@ def translated() -> Iterator[None]:
 class _Clock:
     """The times that bound a connection's work; knows no connection, so no cycle."""
 
-    __slots__ = ("busy_timeout", "deadline_at", "waiting_since")
+    __slots__ = ("busy_timeout", "contended_at", "deadline_at", "waiting_since")
 
     def __init__(self) -> None:
+        self.contended_at = -_LATELY
         self.busy_timeout = DEFAULT_BUSY_TIMEOUT
         self.deadline_at: float | None = None
         self.waiting_since = 0.0
@@ -150,13 +154,18 @@ class _Clock:
         """Whether the deadline in force has passed."""
         return self.deadline_at is not None and time.monotonic() >= self.deadline_at
 
+    @property
+    def is_contended(self) -> bool:
+        """Whether another writer was met not long ago."""
+        return time.monotonic() - self.contended_at < _LATELY
+
     def wait(self, tries: int) -> bool:
         """SQLite's busy handler: pause before the next try, False to give up.
 
         Bounded by time and not by tries. The jitter keeps waiting processes from
         waking together.
         """
-        now = time.monotonic()
+        now = self.contended_at = time.monotonic()
         if tries == 0:
             self.waiting_since = now
         end = self.waiting_since + self.busy_timeout
@@ -467,7 +476,7 @@ class Database:
         Raises:
             Busy: another process held the lock for longer than the busy wait.
         """
-        with self._write_lock:
+        with self._turn(timeout):
             self._check_usable()
             connection = self._writer
             if connection.in_transaction:
@@ -482,14 +491,30 @@ class Database:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
+        if connection.clock.is_contended:
+            # Who waits only looks now and then, and would hardly ever find the lock free.
+            time.sleep(_COURTESY)
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[Connection]:
         """The writer outside a transaction, for VACUUM, checkpoints and backup."""
-        with self._write_lock:
+        with self._turn(None):
             self._check_usable()
             with translated():
                 yield self._writer
+
+    @contextlib.contextmanager
+    def _turn(self, timeout: float | None) -> Iterator[None]:
+        """Wait until no other thread writes, as long as for another process."""
+        patience = self.busy_timeout if timeout is None else min(timeout, self.busy_timeout)
+        if not self._write_lock.acquire(timeout=patience):
+            if timeout is not None and timeout <= self.busy_timeout:
+                raise QueryTimeout("the deadline passed while another thread wrote")
+            raise Busy("another thread of this process has been writing for too long")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
 
     @contextlib.contextmanager
     def read(self, *, timeout: float | None = None) -> Iterator[Connection]:
