@@ -198,6 +198,23 @@ def test_a_question_is_relaxed_and_says_so(history: History) -> None:
     assert result.hint
 
 
+def test_a_sentence_is_answered_by_its_parts_below_what_holds_all_of_it(
+    history: History,
+) -> None:
+    tell(
+        history,
+        "when will the new harbour bridge be open, asked the ferry captain",
+        "the harbour bridge opens in June",
+        "lunch was good",
+    )
+    result = history.search("when will the new harbour bridge be open", limit=5)
+    assert [hit.session_id[:8] for hit in result.results] == ["when wil", "the harb"]
+    assert result.search_path == "cjk_or"
+    assert "first 1 of all" in (result.hint or "")
+    newest = history.search("when will the new harbour bridge be open", sort="newest")
+    assert (newest.count, newest.search_path) == (1, "cjk")
+
+
 @pytest.mark.parametrize("query", ["牙医 AND 航班 OR 机票", "牙医 NOT 明早"])
 def test_operators_keep_a_query_from_being_relaxed(history: History, query: str) -> None:
     tell(history, "明早九点预约牙医复诊")

@@ -34,6 +34,9 @@ __all__ = ["discover"]
 
 #: Counting a term's matches stops here: beyond it, it is common, and that is enough.
 _COUNT_CAP: Final = 20_000
+#: From here on a query is a sentence: not every word of it can be expected.
+_SENTENCE_WORDS: Final = 5
+_SENTENCE_TOKENS: Final = 10
 #: Longer queries are sentences: parts of words are not what they ask for.
 _MOST_WORDS_INSIDE: Final = 4
 #: Share of the remaining time for rows that an index has not reached.
@@ -58,6 +61,14 @@ class _Answer:
     found: Found
     marker: q.Matcher | None
     notes: list[str] = field(default_factory=list)
+
+
+def _is_sentence(query: q.Query) -> bool:
+    """Whether a query is rather a sentence than the words to look for."""
+    return query.plain and (
+        len(query.phrases) >= _SENTENCE_WORDS
+        or sum(len(phrase.tokens) for phrase in query.phrases) >= _SENTENCE_TOKENS
+    )
 
 
 class _Search:
@@ -100,8 +111,10 @@ class _Search:
     def run(self, query: q.Query) -> _Answer:
         """Answer by the first route that finds something."""
         answer = self._strict(query)
-        if answer.found.candidates or not self._request.cascade:
+        if not self._request.cascade:
             return answer
+        if answer.found.candidates:
+            return self._filled_up(answer, query)
         inside = self._inside_words(query)
         if inside is not None and inside.found.candidates:
             return inside
@@ -111,6 +124,26 @@ class _Search:
                 relaxed.notes.append("No message holds all of the query; these hold parts of it.")
                 return relaxed
         return answer
+
+    def _filled_up(self, answer: _Answer, query: q.Query) -> _Answer:
+        """Add to what holds all of a sentence what holds parts of it, below."""
+        missing = self._request.limit - lineages_of(answer.found.candidates)
+        if missing <= 0 or self._request.sort != "relevance" or not _is_sentence(query):
+            return answer
+        relaxed = self._relaxed(query)
+        whole = {each.id for each in answer.found.candidates}
+        if relaxed is None or whole >= {each.id for each in relaxed.found.candidates}:
+            return answer
+        best = max(each.score for each in relaxed.found.candidates)
+        for each in answer.found.candidates:
+            each.score += best + 1.0
+        answer.found.add(relaxed.found)
+        held = len({each.session.root for each in answer.found.candidates if each.id in whole})
+        notes = [
+            *answer.notes,
+            f"The first {held} of all results hold all of the query, the others parts of it.",
+        ]
+        return _Answer(relaxed.path, answer.found, relaxed.marker, notes)
 
     def _strict(self, query: q.Query) -> _Answer:
         marker = q.compile(query, adjacent=True)
