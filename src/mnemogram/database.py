@@ -57,7 +57,9 @@ __all__ = [
 PROGRESS_STEPS: Final = 1_000
 DEFAULT_BUSY_TIMEOUT: Final = 10.0
 MAX_READERS: Final = 4
-_CACHE_KIB: Final = 16_384
+#: Readers kept for the next request. With many users open, each costs its page cache.
+_IDLE_READERS: Final = 2
+_CACHE_KIB: Final = 8_192
 _JOURNAL_SIZE_LIMIT: Final = 64 * 1024 * 1024
 #: Pauses between two tries for a lock, in seconds; the last one repeats.
 _LOCK_PAUSES: Final = (0.001, 0.002, 0.003, 0.005)
@@ -540,7 +542,7 @@ class Database:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     with self._pool_lock:
-                        keep = not self._closed
+                        keep = not self._closed and len(self._idle) < _IDLE_READERS
                         if keep:
                             self._idle.append(connection)
                     if not keep:

@@ -457,6 +457,18 @@ def test_a_write_into_a_damaged_index_succeeds_and_detaches_that_one_alone(
         assert_sound(history)
 
 
+@pytest.mark.parametrize("table", [CJK, TRIGRAM])
+def test_a_write_succeeds_though_an_index_is_gone(history: History, table: str) -> None:
+    fill(history, 30)
+    with raw(history) as connection:
+        connection.execute(f"DROP TABLE {table}")
+    assert history.append("s", [message(100)]).inserted == 1
+    assert states(history)[table] == "detached"
+    finish(history)
+    assert states(history) == {CJK: "ready", TRIGRAM: "ready"}
+    assert_sound(history)
+
+
 def test_damage_met_while_building_does_not_stop_the_other_index(history: History) -> None:
     make_building(history, 30)
     history._write(lambda connection: None)

@@ -66,9 +66,8 @@ class Base:
 
         Where an FTS table turns out to be damaged, the write is made again with that
         table detached. Which one it is shows by trying, not by what the error says:
-        a damaged table fails as FTS5's corruption, as the b-tree's, or as a constraint
-        of a shadow table. Where no table is to blame, the first error stands. ``work``
-        must be repeatable.
+        see ``may_be_index_damage``. Where no table is to blame, the first error stands.
+        ``work`` must be repeatable.
         """
         try:
             return self._attempt(work, ())

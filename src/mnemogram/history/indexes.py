@@ -586,9 +586,13 @@ def is_index_corruption(error: BaseException | None) -> bool:
 
 
 def may_be_index_damage(error: BaseException | None) -> bool:
-    """Whether a failed write may have failed because of a damaged FTS table."""
+    """Whether a failed write may have failed because of an FTS table.
+
+    One that is damaged, whose pages are, whose shadow tables contradict each other, or
+    that is not there: each has its own error, and none of them names the table.
+    """
     while error is not None:
         if isinstance(error, apsw.Error):
-            return isinstance(error, (apsw.CorruptError, apsw.ConstraintError))
+            return isinstance(error, (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError))
         error = error.__cause__
     return False
