@@ -147,7 +147,9 @@ def check(sets: Iterable[LabelledSet], *, samples: int, seed: int) -> list[dict[
     reports = []
     for each in sets:
         reports.append(_check(each.name, each.language, each.dialogues, samples, seed))
-        print(f"exact terms: {each.name} done", file=sys.stderr, flush=True)
+        last = reports[-1]
+        found = f"recall {last['recall']:.4f}, precision {last['precision']:.4f}"
+        print(f"exact terms: {each.name}: {found}", file=sys.stderr, flush=True)
     print("\nExact terms against a folded LIKE")
     print(
         table(
