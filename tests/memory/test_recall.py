@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, QueryTimeout
 from mnemogram.memory import SceneMemory, Triple
 from mnemogram.memory import recall as recalling
@@ -177,3 +178,28 @@ def test_a_writer_with_an_index_of_other_rules_fills_it_again(memory: SceneMemor
     assert memory.maintain() == {"indexed": 1, "embedded": 0, "pending": 0}
     assert memory.recall("soup").search_path == "cjk"
     assert memory.maintain()["indexed"] == 0
+
+
+def test_history_does_not_crowd_out_what_holds_now(memory: SceneMemory) -> None:
+    old = memory.commit([(f"soup {n}", "is", "old") for n in range(400)]).relation_ids
+    memory.commit([(f"bread {n}", "goes with", "soup") for n in range(12)])
+    memory.retire(old)
+    found = memory.recall("soup", limit=12)
+    assert len(found) == 12
+    assert {each.object for each in found} == {"soup"}
+
+
+def test_a_scan_that_runs_out_of_time_says_what_it_did_not_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SceneMemory.open(
+        tmp_path / "memory.db", load_extension=False, synchronous="normal"
+    ) as memory:
+        memory.commit([(f"soup {n}", "is", "warm") for n in range(1_200)])
+        looks = iter(range(1_000))
+        monkeypatch.setattr(Connection, "remaining", lambda self: 9.0 if next(looks) < 9 else 0.01)
+        found = memory.recall("soup")
+        assert not found.complete
+        assert "the deadline passed" in found.notes[1]
+        assert len(found) == 20
+        assert min(each.id for each in found) > 300

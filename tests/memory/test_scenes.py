@@ -220,3 +220,20 @@ def test_bad_arguments_of_recall_say_what_to_use(memory: SceneMemory) -> None:
         memory.recall_by_scene("k", match="all")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="must be strings"):
         memory.recall_by_scene([5])  # type: ignore[list-item]
+
+
+def test_retired_relations_do_not_crowd_a_wide_subtree(memory: SceneMemory) -> None:
+    for number in range(40):
+        batch = [Triple(f"old {number} {n}", "is", "x") for n in range(5)]
+        ids = memory.commit(batch, scene=f"k/{number}").relation_ids
+        memory.retire(ids)
+    memory.commit([Triple("light", "is", "x", confidence=0.1)], scene="k/7")
+    memory.commit([Triple("top", "is", "x", confidence=0.1)], scene="k")
+    assert subjects(memory.recall_by_scene("k")) == ["top", "light"]
+
+
+def test_a_subtree_of_many_scenes_holds_the_pins_of_its_own_key(memory: SceneMemory) -> None:
+    pinned(memory, "k", *(f"k/{n}" for n in range(30)))
+    found = memory.recall_by_scene("k", limit=100)
+    assert len(found) == 31
+    assert {each.match for each in found if each.scene == "k"} == {"exact"}

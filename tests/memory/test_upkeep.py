@@ -272,3 +272,68 @@ def test_statistics_count_what_is_there(memory: SceneMemory) -> None:
     status = memory.status()
     assert (status.relations, status.retired, status.scenes) == (2, 1, 2)
     assert status.to_dict()["index"] == "ready"
+
+
+def test_check_reports_a_damaged_file_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SceneMemory.open(path) as memory:
+        memory.commit([(f"name {n}", "is", f"thing {n}") for n in range(400)], scene="k")
+        with memory._database.read() as connection:
+            where = "name = 'aliases_by_entity'"
+            root = connection.one(f"SELECT rootpage FROM sqlite_master WHERE {where}")
+        with memory._database.exclusive() as connection:
+            list(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * 4096 : (root - 1) * 4096 + 16] = b"\xff" * 16
+    path.write_bytes(data)
+    with SceneMemory.open(path) as memory:
+        report = memory.check()
+        assert not report.ok
+        assert "damaged" in [each.code for each in report.problems]
+    assert path.read_bytes() == bytes(data)
+
+
+def test_check_sees_rows_that_refer_to_nothing(tmp_path: Path) -> None:
+    with SceneMemory.open(tmp_path / "memory.db", synchronous="normal") as memory:
+        memory.commit([Triple("a", "is", "b", sentence="words")], scene="k")
+        with memory._database.exclusive() as connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            connection.execute("DELETE FROM sentences")
+            connection.execute("PRAGMA foreign_keys = ON")
+        codes = {each.code for each in memory.check().problems}
+        assert {"foreign_keys", "missing_sentence"} <= codes
+
+
+def test_damage_of_the_index_alone_costs_speed_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SceneMemory.open(path) as memory:
+        memory.commit([(f"name {n}", "is", f"thing {n}") for n in range(400)], scene="k")
+    foreign = apsw.Connection(str(path))
+    foreign.execute("UPDATE relations_fts_data SET block = x'ffffffffff' WHERE id > 10")
+    foreign.close()
+    with SceneMemory.open(path) as memory:
+        found = memory.recall("name 7")
+        assert found[0].subject == "name 7"
+        assert found.search_path == "scan"
+        assert "repair() mends it" in found.notes[0]
+        assert "index_damaged" in [each.code for each in memory.check().problems]
+        memory.commit([("name 400", "is", "new")])
+        memory.retire([1])
+        assert memory.recall("name 400")[0].object == "new"
+        assert memory.recall("name 7").search_path == "scan"
+        assert memory.repair()
+        assert memory.check().problems == ()
+        assert memory.recall("name 7").search_path == "cjk"
+
+
+def test_forgetting_with_a_damaged_index_makes_it_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SceneMemory.open(path) as memory:
+        memory.commit([(f"name {n}", "is", f"canary{n}") for n in range(400)], scene="k")
+    foreign = apsw.Connection(str(path))
+    foreign.execute("UPDATE relations_fts_data SET block = x'ffffffffff' WHERE id > 10")
+    foreign.close()
+    with SceneMemory.open(path) as memory:
+        assert memory.forget(entity="name 3").counts["relations"] == 1
+        assert memory.check().problems == ()
+        assert memory.recall("name 7").search_path == "cjk"

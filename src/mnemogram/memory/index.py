@@ -18,7 +18,16 @@ import apsw
 from mnemogram.database import Connection
 from mnemogram.text import RULES_VERSION
 
-__all__ = ["ensure", "integrity", "rebuild", "reindexed", "state", "unindex"]
+__all__ = [
+    "ensure",
+    "integrity",
+    "is_damaged",
+    "mark_stale",
+    "rebuild",
+    "reindexed",
+    "state",
+    "unindex",
+]
 
 #: The defaults of ``text.tokenize``, which cuts queries.
 TOKENIZER: Final = "cjk_unicode61 remove_diacritics 2 variants 1"
@@ -77,6 +86,8 @@ def ensure(connection: Connection) -> bool:
 
 def rebuild(connection: Connection) -> None:
     """Make the index anew from the relations. Needs a write transaction and the tokenizer."""
+    # What the old index holds may have been forgotten since: its pages are overwritten.
+    connection.execute("PRAGMA secure_delete = ON")
     connection.execute("DROP TABLE IF EXISTS relations_terms")
     connection.execute("DROP TABLE IF EXISTS relations_fts")
     connection.execute(_CREATE)
@@ -109,19 +120,33 @@ def _writable(connection: Connection) -> bool:
 def mark_stale(connection: Connection) -> None:
     """Say that the index does not hold the relations any more, where there is one."""
     if state(connection) == "ready":
-        connection.execute(_SET_META, (_META, "stale: written without the tokenizer"))
+        connection.execute(_SET_META, (_META, "stale: damaged, or written without the tokenizer"))
 
 
 def index(connection: Connection, relation_ids: Iterable[int]) -> None:
     """Put relations into the index that are not in it."""
-    if _writable(connection):
-        connection.executemany(_INSERT, ((each,) for each in relation_ids))
+    _change(connection, _INSERT, relation_ids)
 
 
 def unindex(connection: Connection, relation_ids: Iterable[int]) -> None:
     """Take relations out of the index, before they change or go."""
+    _change(connection, _DELETE, relation_ids)
+
+
+def _change(connection: Connection, statement: str, relation_ids: Iterable[int]) -> None:
     if _writable(connection):
-        connection.executemany(_DELETE, ((each,) for each in relation_ids))
+        connection.executemany(statement, ((each,) for each in relation_ids))
+
+
+def is_damaged(error: BaseException | None) -> bool:
+    """Return whether an error means that the index alone is damaged, not the file.
+
+    FTS5 reports damage of its own as SQLITE_CORRUPT_VTAB.
+    """
+    return (
+        isinstance(error, apsw.CorruptError)
+        and getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
+    )
 
 
 @contextlib.contextmanager

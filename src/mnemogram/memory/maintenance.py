@@ -443,11 +443,21 @@ def _shown(connection: Connection) -> Iterator[Problem]:
 
 
 def _structure(connection: Connection) -> Iterator[Problem]:
-    answers = [row[0] for row in each_row(connection, "PRAGMA quick_check(20)")]
-    if answers != ["ok"]:
+    try:
+        answers = [row[0] for row in each_row(connection, "PRAGMA quick_check(20)")]
+    except apsw.CorruptError as error:
+        answers = [str(error)]
+    # SQLite asks the full-text index too; what is wrong there alone can be made anew.
+    index_answers = [each for each in answers if "fts5" in str(each).lower()]
+    answers = [each for each in answers if each not in index_answers]
+    if index_answers:
+        detail = f"the full-text index: {index_answers[0]}"
+        yield Problem("index_damaged", len(index_answers), detail, "repair()")
+    if answers not in ([], ["ok"]):
         yield Problem(
             "damaged", len(answers), "; ".join(map(str, answers[:3])), "restore from a backup"
         )
+        return
     broken = all_rows(connection, "PRAGMA foreign_key_check")
     if broken:
         yield Problem(
@@ -459,13 +469,15 @@ def check(database: Database) -> CheckReport:
     """Prove the promises of the file; see ``SceneMemory.check``."""
     problems: list[Problem] = []
     parts: tuple[Callable[[Connection], Iterator[Problem]], ...] = (
-        _structure,
         _wrong_names,
         _shown,
     )
     # A fresh connection: quick_check on one that has used the index before may compare
     # with a list of segments that another connection has since replaced.
     with ReadOnly(database) as connection:
+        problems.extend(_structure(connection))
+        if any(each.code == "damaged" for each in problems):
+            return CheckReport(tuple(problems), 1)  # the rest would trip over it
         for code, query, detail, repair, is_error in _CHECKS:
             count = int(connection.one(query))
             if count:
@@ -474,7 +486,7 @@ def check(database: Database) -> CheckReport:
         for part in parts:
             problems.extend(part(connection))
         state = index.state(connection)
-    checks = len(_CHECKS) + len(parts)
+    checks = len(_CHECKS) + len(parts) + 1
     if state != "ready":
         problems.append(
             Problem(

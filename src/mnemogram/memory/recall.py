@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -56,6 +56,9 @@ SELECT p.id, p.subject, p.type, p.object, p.sentence
  WHERE r.status = 'active' AND p.id < :before
  ORDER BY p.id DESC LIMIT 500
 """
+#: Relations scanned between two looks at the clock, and seconds kept for the answer.
+_LOOK: Final = 100
+_RESERVE: Final = 0.1
 _NEIGHBOURS: Final = """
 SELECT id, subject_id, object_id FROM relations
  WHERE subject_id = :id AND status = 'active'
@@ -111,9 +114,15 @@ def lexical(connection: Connection, terms: Terms, *, most: int) -> Hits:
     """Return the relations that share terms with a query, the likest first."""
     if not terms.words:
         return Hits({}, "empty")
+    why = "no full-text index could be used"
     if connection.has_tokenizer and index.state(connection) == "ready":
-        return _by_index(connection, terms, most)
-    return _by_scan(connection, terms, most)
+        try:
+            return _by_index(connection, terms, most)
+        except apsw.CorruptError as error:
+            if not index.is_damaged(error):
+                raise
+            why = "the full-text index is damaged (repair() mends it)"
+    return _by_scan(connection, terms, most, why)
 
 
 def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
@@ -161,53 +170,57 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
     return Hits(scores, "cjk")
 
 
-def _by_scan(connection: Connection, terms: Terms, most: int) -> Hits:
+def _newest_first(connection: Connection) -> Iterator[tuple[int, list[str | None]]]:
+    """Yield ids and texts of the active relations, a few hundred read at a time."""
+    before = 1 << 62
+    while rows := all_rows(connection, _SCAN, {"before": before}):
+        for relation_id, *columns in rows:
+            yield relation_id, columns
+        before = rows[-1][0]
+
+
+def _short(connection: Connection) -> bool:
+    """Return whether what is left of the deadline is needed to hand the answer over."""
+    remaining = connection.remaining()
+    return remaining is not None and remaining < _RESERVE
+
+
+def _by_scan(connection: Connection, terms: Terms, most: int, why: str) -> Hits:
     """Cut every relation as the index would, newest first, until the deadline is near."""
     wanted = set(terms.words)
     exact = wanted - terms.prefixes
     found: dict[int, set[str]] = {}
     seen: dict[str, int] = dict.fromkeys(wanted, 0)
     weight: dict[int, float] = {}
-    before = 1 << 62
     rows_read = 0
     complete = True
-    while True:
-        remaining = connection.remaining()
-        if remaining is not None and remaining < 0.05:
+    for relation_id, columns in _newest_first(connection):
+        if rows_read % _LOOK == 0 and _short(connection):
             complete = False
             break
-        try:
-            rows = all_rows(connection, _SCAN, {"before": before})
-        except apsw.InterruptError:
-            complete = False
-            break
-        if not rows:
-            break
-        for relation_id, *columns in rows:
-            rows_read += 1
-            matched: dict[str, float] = {}
-            for column, column_weight in zip(columns, _WEIGHTS, strict=True):
-                if column is None:
-                    continue
-                for token in tokenize(column):
-                    if token.text in exact:
-                        matched[token.text] = max(matched.get(token.text, 0), column_weight)
-                    for prefix in terms.prefixes:
-                        if token.text.startswith(prefix):
-                            matched[prefix] = column_weight
-            if matched:
-                found[relation_id] = set(matched)
-                weight[relation_id] = sum(matched.values()) / len(matched)
-                for each in matched:
-                    seen[each] += 1
-        before = rows[-1][0]
+        rows_read += 1
+        matched: dict[str, float] = {}
+        for column, column_weight in zip(columns, _WEIGHTS, strict=True):
+            if column is None:
+                continue
+            for token in tokenize(column):
+                if token.text in exact:
+                    matched[token.text] = max(matched.get(token.text, 0), column_weight)
+                for prefix in terms.prefixes:
+                    if token.text.startswith(prefix):
+                        matched[prefix] = column_weight
+        if matched:
+            found[relation_id] = set(matched)
+            weight[relation_id] = sum(matched.values()) / len(matched)
+            for each in matched:
+                seen[each] += 1
     rarity = {each: math.log(1 + rows_read / (1 + count)) for each, count in seen.items()}
     scores = {
         each: weight[each] * sum(rarity[term] for term in matched)
         for each, matched in found.items()
     }
     best = sorted(scores, key=lambda each: (scores[each], each), reverse=True)[:most]
-    notes = ["no full-text index could be used: the relations were scanned"]
+    notes = [f"{why}: the relations were scanned"]
     if not complete:
         notes.append("the deadline passed before all relations were scanned")
     return Hits({each: scores[each] for each in best}, "scan", complete, tuple(notes))

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
@@ -23,7 +22,6 @@ from mnemogram.memory.models import (
     MATCHES,
     CommitResult,
     Match,
-    MemoryStatus,
     Recall,
     Relation,
     Triple,
@@ -31,7 +29,7 @@ from mnemogram.memory.models import (
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.recall import Terms
 from mnemogram.memory.schema import SCHEMA
-from mnemogram.memory.upkeep import Upkeep
+from mnemogram.memory.upkeep import Upkeep, mending
 
 __all__ = ["SceneMemory"]
 
@@ -59,13 +57,13 @@ class SceneMemory(Upkeep):
         background: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(database, clock)
-        self._stop = threading.Event()
-        self._worker: threading.Thread | None = None
-        self._vectors = (
+        super().__init__(
+            database,
             None
             if embedder is None
-            else vectors.Vectors(database, embedder, embedder_name, min_similarity)
+            else vectors.Vectors(database, embedder, embedder_name, min_similarity),
+            background=background,
+            clock=clock,
         )
         if not database.read_only and database.has_tokenizer:
             with database.read() as connection:
@@ -73,7 +71,6 @@ class SceneMemory(Upkeep):
             if not ready:
                 with database.write() as connection:
                     index.ensure(connection)
-        self._background = background and not database.read_only
         self._start_worker()
 
     @classmethod
@@ -137,11 +134,6 @@ class SceneMemory(Upkeep):
     # -- life
 
     @property
-    def path(self) -> Path:
-        """The file."""
-        return self._database.path
-
-    @property
     def closed(self) -> bool:
         """Whether close() was called."""
         return self._database.closed
@@ -196,13 +188,18 @@ class SceneMemory(Upkeep):
         notes: list[str] = []
         told = graph.prepare(triples, scene, notes)
         session = "" if session_id is None else str(session_id)
-        now = self._now()
         types = strings(single_valued, "single_valued")
+        return self._embedded(self._commit(told, session, types, notes))
+
+    @mending
+    def _commit(
+        self, told: Sequence[graph.Told], session: str, types: list[str], notes: list[str]
+    ) -> CommitResult:
+        now = self._now()
         with self._database.write() as connection:
             if types:
                 graph.set_single_valued(connection, types, on=True)
-            result = graph.commit(connection, told, session, now, notes)
-        return self._embedded(result)
+            return graph.commit(connection, told, session, now, notes)
 
     def _embedded(self, result: CommitResult) -> CommitResult:
         if self._vectors is None or not result.relation_ids:
@@ -500,120 +497,6 @@ class SceneMemory(Upkeep):
             return [], False, (f"the topic was not looked up: {error}",)
         shown = [each for each in found if each.id not in seen]
         return contexts.topic_names(shown, terms.words), found.complete, found.notes
-
-    # -- upkeep of index, vectors
-
-    def maintain(self, *, seconds: float = 10.0) -> dict[str, int]:
-        """Do what is left to do, in bounded steps: fill the index, make vectors.
-
-        Each step is kept when done; a call that ends early is gone on with by the next.
-
-        Args:
-            seconds: when to stop taking on new steps.
-
-        Returns:
-            ``indexed`` (1 where the index was filled), ``embedded`` and ``pending``.
-
-        Raises:
-            MnemogramError: the storage failed. What the embedder raises passes too.
-        """
-        end = time.monotonic() + seconds
-        with self._database.write() as connection:
-            indexed = int(index.ensure(connection))
-        embedded = 0
-        pending: list[int] = []
-        if self._vectors is not None and self._vectors.error is None:
-            while not self._stop.is_set():
-                pending = self._vectors.pending(vectors.BATCH)
-                if not pending or time.monotonic() >= end:
-                    break
-                stored = self._vectors.update(pending, self._now())
-                if not stored:
-                    break
-                embedded += stored
-            if not pending:
-                with self._database.write() as connection:
-                    vectors.drop_old_models(connection)
-        return {"indexed": indexed, "embedded": embedded, "pending": len(pending)}
-
-    def _vectors_wanted(self) -> None:
-        self._start_worker()
-
-    def _start_worker(self) -> None:
-        """Make missing vectors in a thread of their own, once for each need."""
-        if not self._background or self._vectors is None or self._vectors.error is not None:
-            return
-        if self._stop.is_set():
-            return
-        with self._clock_lock:
-            if self._worker is not None and self._worker.is_alive():
-                return
-            self._worker = threading.Thread(
-                target=self._work, name="mnemogram-vectors", daemon=True
-            )
-            self._worker.start()
-
-    def _work(self) -> None:
-        try:
-            while not self._stop.is_set():
-                done = self.maintain(seconds=1.0)
-                if not done["pending"] or not done["embedded"]:
-                    return
-                self._stop.wait(0.05)  # let writers in
-        except Exception as error:  # the host's model: status() says what it raised
-            if self._vectors is not None:
-                self._vectors.last_failure = str(error)
-
-    def status(self) -> MemoryStatus:
-        """Return counts, the state of index and vectors, and what does not work."""
-        notes = []
-        vector_state: Any = "off"
-        model = None
-        ready = pending = 0
-        with self._database.read() as connection:
-            entities, active, retired, kept = (
-                int(connection.one(query))
-                for query in (
-                    "SELECT count(*) FROM entities",
-                    "SELECT count(*) FROM relations WHERE status = 'active'",
-                    "SELECT count(*) FROM relations WHERE status = 'retired'",
-                    "SELECT count(*) FROM scenes",
-                )
-            )
-            index_state = index.state(connection)
-            recorded = vectors.recorded(connection)
-            if self._vectors is not None:
-                vector_state, model, ready, pending = self._vectors.status(connection)
-                if self._vectors.error is not None:
-                    notes.append(self._vectors.error)
-                if self._vectors.last_failure is not None:
-                    notes.append(f"the embedder failed: {self._vectors.last_failure}")
-        if not self._database.has_tokenizer:
-            notes.append("the tokenizer is not loaded: recall scans the relations")
-        elif index_state != "ready":
-            notes.append("the full-text index is not ready: recall scans the relations")
-        size = sum(
-            each.stat().st_size for each in (self.path, Path(f"{self.path}-wal")) if each.exists()
-        )
-        return MemoryStatus(
-            path=str(self.path),
-            bytes=size,
-            entities=entities,
-            relations=active,
-            retired=retired,
-            scenes=kept,
-            index=index_state,
-            tokenizer=self._database.has_tokenizer,
-            tokenizer_error=self._database.tokenizer_error,
-            vectors=vector_state,
-            vector_model=model.name if model else recorded["name"] if recorded else None,
-            vector_dimension=(
-                model.dimension if model else recorded["dimension"] if recorded else None
-            ),
-            vectors_ready=ready,
-            vectors_pending=pending,
-            notes=tuple(notes),
-        )
 
 
 def _seen(seen: Iterable[str | int]) -> tuple[list[str], frozenset[int]]:

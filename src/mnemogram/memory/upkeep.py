@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mnemogram.database import Database
-from mnemogram.errors import InvalidArgument
-from mnemogram.memory import exchange, graph, index, maintenance, scenes, selection
+from mnemogram.errors import InvalidArgument, StorageUnavailable
+from mnemogram.memory import exchange, graph, index, maintenance, merging, scenes, selection
 from mnemogram.memory.arguments import (
     checked_ids,
     checked_key,
@@ -23,6 +24,7 @@ from mnemogram.memory.arguments import (
 )
 from mnemogram.memory.models import (
     CheckReport,
+    MemoryStatus,
     MergeReport,
     SceneCount,
     SceneStats,
@@ -32,22 +34,66 @@ from mnemogram.memory.models import (
 )
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows
+from mnemogram.memory.vectors import BATCH, Vectors, drop_old_models, recorded
 
 __all__ = ["Upkeep"]
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def mending(
+    method: Callable[Concatenate[Any, _P], _R],
+) -> Callable[Concatenate[Any, _P], _R]:
+    """Let a writing method try again without the full-text index where that is damaged.
+
+    The index is marked stale then, and filled again by the next :meth:`Upkeep.maintain`
+    or opening. FTS5 writes late, so the damage may show in any statement after its own.
+    """
+
+    @functools.wraps(method)
+    def wrapped(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return method(self, *args, **kwargs)
+        except StorageUnavailable as error:
+            if not index.is_damaged(error.__cause__):
+                raise
+        with self._database.write() as connection:
+            index.mark_stale(connection)
+        return method(self, *args, **kwargs)
+
+    return wrapped
 
 
 class Upkeep:
     """What is done to a memory from outside a conversation."""
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vectors: Vectors | None,
+        *,
+        background: bool,
+        clock: Callable[[], float],
+    ) -> None:
         self._database = database
+        self._vectors = vectors
+        self._background = background and not database.read_only
+        self._stop = threading.Event()
+        self._worker: threading.Thread | None = None
         self._clock = clock
         self._last = 0
-        self._clock_lock = threading.Lock()
+        self._lock = threading.Lock()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
 
     def _now(self) -> int:
         """Microseconds UTC, later at each call: two commits never have one time."""
-        with self._clock_lock:
+        with self._lock:
             self._last = max(int(self._clock() * 1_000_000), self._last + 1)
             return self._last
 
@@ -210,6 +256,7 @@ class Upkeep:
 
     # -- upkeep
 
+    @mending
     def purge_noise(
         self, dry_run: bool = True, *, min_confidence: float = 0.3, backup: bool = True
     ) -> SweepReport:
@@ -229,6 +276,7 @@ class Upkeep:
             counts = graph.delete_relations(connection, (each.id for each, _ in found))
         return replace(maintenance.report(found, dry_run=False, counts=counts), backup=made)
 
+    @mending
     def purge_orphans(self, dry_run: bool = True, *, backup: bool = True) -> SweepReport:
         """Delete entities, sentences, scenes and vectors that nothing refers to."""
         if dry_run:
@@ -254,6 +302,7 @@ class Upkeep:
             counts = maintenance.sweep_stale_pins(connection)
         return SweepReport(counts, backup=made)
 
+    @mending
     def merge_entities(
         self, source: str | int, target: str | int, *, backup: bool = True
     ) -> MergeReport:
@@ -277,9 +326,10 @@ class Upkeep:
                 connection.one("SELECT name FROM entities WHERE id = ?", (each,))
                 for each in (from_id, to_id)
             ]
-            moved, joined = graph.merge(connection, from_id, to_id)
+            moved, joined = merging.merge(connection, from_id, to_id)
         return MergeReport(names[0], names[1], moved, joined, made)
 
+    @mending
     def forget(
         self,
         *,
@@ -326,6 +376,7 @@ class Upkeep:
             doomed = selection.doomed(connection, ids, entity, session_id, key, everything)
             relations = tuple(scenes.whole(connection, doomed[: maintenance.LISTED]))
             counts = selection.forget(connection, doomed, entity, session_id, key, everything)
+            index.ensure(connection)  # a stale one still holds the words
         notes = list(maintenance.scrub(self._database))
         copies = maintenance.backups(self._database)
         if not keep_backups:
@@ -381,12 +432,126 @@ class Upkeep:
         Raises:
             InvalidArgument: which line is wrong, and how.
         """
-        now = self._now()
-        with self._database.write() as connection:
-            counts, notes, new = exchange.import_lines(connection, lines, now)
+        counts, notes, new = self._import(list(lines))
         if new:
-            self._vectors_wanted()
+            self._start_worker()
         return SweepReport(counts, notes=notes)
 
-    def _vectors_wanted(self) -> None:
-        """Called where many relations may lack a vector."""
+    @mending
+    def _import(
+        self, lines: Sequence[str | bytes | Mapping[str, Any]]
+    ) -> tuple[dict[str, int], tuple[str, ...], list[int]]:
+        now = self._now()
+        with self._database.write() as connection:
+            return exchange.import_lines(connection, lines, now)
+
+    # -- upkeep of index, vectors
+
+    def maintain(self, *, seconds: float = 10.0) -> dict[str, int]:
+        """Do what is left to do, in bounded steps: fill the index, make vectors.
+
+        Each step is kept when done; a call that ends early is gone on with by the next.
+
+        Args:
+            seconds: when to stop taking on new steps.
+
+        Returns:
+            ``indexed`` (1 where the index was filled), ``embedded`` and ``pending``.
+
+        Raises:
+            MnemogramError: the storage failed. What the embedder raises passes too.
+        """
+        end = time.monotonic() + seconds
+        with self._database.write() as connection:
+            indexed = int(index.ensure(connection))
+        embedded = 0
+        pending: list[int] = []
+        if self._vectors is not None and self._vectors.error is None:
+            while not self._stop.is_set():
+                pending = self._vectors.pending(BATCH)
+                if not pending or time.monotonic() >= end:
+                    break
+                stored = self._vectors.update(pending, self._now())
+                if not stored:
+                    break
+                embedded += stored
+            if not pending:
+                with self._database.write() as connection:
+                    drop_old_models(connection)
+        return {"indexed": indexed, "embedded": embedded, "pending": len(pending)}
+
+    def _start_worker(self) -> None:
+        """Make missing vectors in a thread of their own, once for each need."""
+        if not self._background or self._vectors is None or self._vectors.error is not None:
+            return
+        if self._stop.is_set():
+            return
+        with self._lock:
+            if self._worker is not None and self._worker.is_alive():
+                return
+            self._worker = threading.Thread(
+                target=self._work, name="mnemogram-vectors", daemon=True
+            )
+            self._worker.start()
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.is_set():
+                done = self.maintain(seconds=1.0)
+                if not done["pending"] or not done["embedded"]:
+                    return
+                self._stop.wait(0.05)  # let writers in
+        except Exception as error:  # the host's model: status() says what it raised
+            if self._vectors is not None:
+                self._vectors.last_failure = str(error)
+
+    def status(self) -> MemoryStatus:
+        """Return counts, the state of index and vectors, and what does not work."""
+        notes = []
+        vector_state: Any = "off"
+        model = None
+        ready = pending = 0
+        with self._database.read() as connection:
+            entities, active, retired, kept = (
+                int(connection.one(query))
+                for query in (
+                    "SELECT count(*) FROM entities",
+                    "SELECT count(*) FROM relations WHERE status = 'active'",
+                    "SELECT count(*) FROM relations WHERE status = 'retired'",
+                    "SELECT count(*) FROM scenes",
+                )
+            )
+            index_state = index.state(connection)
+            kept_model = recorded(connection)
+            if self._vectors is not None:
+                vector_state, model, ready, pending = self._vectors.status(connection)
+                if self._vectors.error is not None:
+                    notes.append(self._vectors.error)
+                if self._vectors.last_failure is not None:
+                    notes.append(f"the embedder failed: {self._vectors.last_failure}")
+        if not self._database.has_tokenizer:
+            notes.append("the tokenizer is not loaded: recall scans the relations")
+        elif index_state != "ready":
+            notes.append("the full-text index is not ready: recall scans the relations")
+        size = sum(
+            each.stat().st_size for each in (self.path, Path(f"{self.path}-wal")) if each.exists()
+        )
+        return MemoryStatus(
+            path=str(self.path),
+            bytes=size,
+            entities=entities,
+            relations=active,
+            retired=retired,
+            scenes=kept,
+            index=index_state,
+            tokenizer=self._database.has_tokenizer,
+            tokenizer_error=self._database.tokenizer_error,
+            vectors=vector_state,
+            vector_model=model.name if model else kept_model["name"] if kept_model else None,
+            vector_dimension=(
+                model.dimension if model else kept_model["dimension"] if kept_model else None
+            ),
+            vectors_ready=ready,
+            vectors_pending=pending,
+            notes=tuple(notes),
+        )
