@@ -11,7 +11,7 @@ import pytest
 
 from mnemogram import History, InvalidArgument, StorageUnavailable, extension
 from mnemogram._native import text_core
-from mnemogram.history import building, indexes
+from mnemogram.history import base, building, indexes
 from tests.history.support import (
     assert_sound,
     fill,
@@ -199,6 +199,36 @@ def test_maintenance_alone_brings_a_file_up_to_date(path: Path) -> None:
         finish(history, batch_size=10)
         assert states(history)[CJK] == "ready"
         assert_sound(history)
+
+
+def test_appends_alone_bring_an_index_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with History.open(path, load_extension=False) as plain:
+        fill(plain, 3 * base._HELP_ROWS)
+    monkeypatch.setattr(base, "HELP_INTERVAL", 0.0)
+    monkeypatch.setattr(base, "_HELP_SHARE", 0.0)
+    with History.open(path) as history:
+        for number in range(30):
+            history.append("t", [message(number)])
+        assert states(history)[CJK] == "ready"
+        assert_sound(history)
+        assert not history._index_work_due
+
+
+def test_appends_help_no_more_often_than_they_may(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with History.open(path, load_extension=False) as plain:
+        fill(plain, 10)
+    steps = []
+    monkeypatch.setattr(base, "HELP_INTERVAL", 3_600.0)
+    monkeypatch.setattr(base, "_help", lambda connection: steps.append(1))
+    with History.open(path) as history:
+        history._next_help = 0.0
+        for number in range(10):
+            history.append("t", [message(number)])
+    assert len(steps) == 1
 
 
 # --- with and without the tokenizer ----------------------------------------------------

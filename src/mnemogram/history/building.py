@@ -91,7 +91,7 @@ def step(
     if state is None or state.state == "ready":
         return IndexStep(name, "build", 0, 0, 0.0, True)
     if state.is_rebuild:
-        rows, done = _take_down(connection, name)
+        rows, done = _take_down(connection, name, min(_SHADOW_ROWS, 4 * max_rows))
         return IndexStep(name, "take down", rows, 0, time.monotonic() - started, done)
     definition = indexes.served_by(connection, state)
     if definition is None:
@@ -190,26 +190,26 @@ def forget_deletions(connection: Connection, count: int) -> None:
     )
 
 
-def _take_down(connection: Connection, name: str) -> tuple[int, bool]:
+def _take_down(connection: Connection, name: str, most: int) -> tuple[int, bool]:
     """Delete a piece of a worthless index; the last piece takes the table itself.
 
     A large table is emptied in pieces first, because DROP TABLE walks all of its
     pages in one statement. Its shadow tables can be written only while the
     defensive mode is off.
     """
-    left = _SHADOW_ROWS
+    left = most
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
         for suffix in SHADOW_TABLES[:-1]:
             left -= _empty(connection, f"{name}_{suffix}", left)
             if left <= 0:
-                return _SHADOW_ROWS, False
+                return most, False
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     _drop_table(connection, name)
     connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
     indexes.prepare_for_writing(connection)  # made anew where it is wanted
-    return _SHADOW_ROWS - left, name not in indexes.load_states(connection)
+    return most - left, name not in indexes.load_states(connection)
 
 
 def _empty(connection: Connection, table: str, limit: int) -> int:

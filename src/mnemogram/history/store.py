@@ -144,7 +144,9 @@ class History(Upkeep):
             StorageUnavailable: the store cannot be written.
         """
         prepared = writing.prepare(self._titled(session), map(self._redacted, messages))
-        return self._write(lambda connection: writing.append(connection, prepared))
+        result = self._write(lambda connection: writing.append(connection, prepared))
+        self._help_along()
+        return result
 
     def append_many(
         self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
@@ -154,9 +156,11 @@ class History(Upkeep):
             writing.prepare(self._titled(session), map(self._redacted, messages))
             for session, messages in conversations
         ]
-        return self._write(
+        results = self._write(
             lambda connection: [writing.append(connection, each) for each in prepared]
         )
+        self._help_along()
+        return results
 
     def amend(
         self,
