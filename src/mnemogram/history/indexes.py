@@ -69,7 +69,8 @@ class IndexDefinition:
         name: name of the FTS table.
         columns: its columns, all of them columns of ``view``.
         view: the projection it indexes.
-        tokenizer: FTS5 ``tokenize`` value.
+        tokenizer: FTS5 ``tokenize`` value; another one needs another token version, or
+            two releases would take down each other's tables.
         needs_extension: whether the tokenizer comes from our extension.
         options: further FTS5 options.
         condition: SQL over ``{row}`` that says whether the index sees a row.
