@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -295,6 +296,22 @@ def test_where_wal_cannot_work_a_rollback_journal_is_used_and_said(
         assert any("nfs4" in note for note in status.notes)
         assert history.read("s").message_count == 6
     assert not Path(f"{path}-wal").exists()
+
+
+def test_a_file_system_without_shared_memory_gets_a_rollback_journal(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Connection.one
+
+    def without_wal(self: Connection, sql: str, bindings: Any = ()) -> Any:
+        if sql == "PRAGMA journal_mode = WAL":
+            raise apsw.IOError("disk I/O error")
+        return one(self, sql, bindings)
+
+    monkeypatch.setattr(Connection, "one", without_wal)
+    with History.open(path) as history:
+        fill(history, 3)
+        assert history.status().journal_mode == "truncate"
 
 
 def test_a_mount_point_is_found_by_its_longest_name(tmp_path: Path) -> None:

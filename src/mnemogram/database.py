@@ -393,9 +393,11 @@ class Database:
             self._upgrade(connection)
         self.network_file_system = network_file_system(self.path.parent)
         if self.network_file_system is None:
-            self.journal_mode = str(
-                self._retry(connection, lambda: connection.one("PRAGMA journal_mode = WAL"))
-            )
+            # An I/O error: this file system has no shared memory.
+            with contextlib.suppress(apsw.IOError):
+                self.journal_mode = str(
+                    self._retry(connection, lambda: connection.one("PRAGMA journal_mode = WAL"))
+                )
         if self.journal_mode != "wal":
             self.journal_mode = str(
                 self._retry(connection, lambda: connection.one("PRAGMA journal_mode = TRUNCATE"))
