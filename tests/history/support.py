@@ -91,7 +91,7 @@ def _compare(
     columns = ", ".join(definition.columns)
     connection.execute(
         f"CREATE VIRTUAL TABLE temp.expected USING fts5 ({columns}, content='',"
-        f" tokenize='{definition.tokenizer}', {definition.options})"
+        f" {definition.tokenize}, {definition.options})"
     )
     connection.execute(
         f"CREATE VIRTUAL TABLE temp.found_terms USING fts5vocab (main, {definition.name}, instance)"

@@ -315,7 +315,7 @@ def _sample(
     columns = ", ".join(definition.columns)
     connection.execute(
         f"CREATE VIRTUAL TABLE temp.mnemogram_sample USING fts5 ({columns}, content='',"
-        f" tokenize='{definition.tokenizer}', {definition.options})"
+        f" {definition.tokenize}, {definition.options})"
     )
     connection.execute(
         "CREATE VIRTUAL TABLE temp.mnemogram_words USING fts5vocab (temp, mnemogram_sample, row)"

@@ -85,6 +85,11 @@ class IndexDefinition:
     condition: str
 
     @property
+    def tokenize(self) -> str:
+        """The FTS5 option that names the tokenizer, as SQL."""
+        return "tokenize='" + self.tokenizer.replace("'", "''") + "'"
+
+    @property
     def token_version(self) -> int:
         """Version of the rules by which the table's tokens were cut."""
         return RULES_VERSION if self.needs_extension else 0
@@ -96,13 +101,26 @@ _PROJECTED: Final = (
 )
 _WORD_COLUMNS: Final = ("content", "tool_name", "tool_calls")
 
+#: How messages are cut into tokens, and so every query for them. Unlike unicode61 by
+#: default, combining marks belong to words: without them Hindi falls apart into single
+#: consonants. Variation selectors are marks, too, and part of no word.
+TOKEN_OPTIONS: Final = {
+    "remove_diacritics": "2",
+    "variants": "1",
+    "categories": "L* N* Co Mn Mc",
+    "separators": "\ufe0e\ufe0f",
+}
+_WORD_OPTIONS: Final = " ".join(
+    f"{name} '{value}'" for name, value in TOKEN_OPTIONS.items() if name != "variants"
+)
+
 # columnsize=0: ranking reads lengths of the best candidates from their text, so
 # the size table would only cost 7 % of size and a quarter of the build time.
 CJK: Final = IndexDefinition(
     name="messages_fts_cjk",
     columns=_WORD_COLUMNS,
     view="messages_projection",
-    tokenizer="cjk_unicode61 remove_diacritics 2 variants 1",
+    tokenizer=f"cjk_unicode61 variants 1 {_WORD_OPTIONS}",
     needs_extension=True,
     options="columnsize=0",
     condition="1",
@@ -111,16 +129,16 @@ WORDS: Final = IndexDefinition(
     name="messages_fts",
     columns=_WORD_COLUMNS,
     view="messages_projection",
-    tokenizer="unicode61 remove_diacritics 2",
+    tokenizer=f"unicode61 {_WORD_OPTIONS}",
     needs_extension=False,
-    options="columnsize=0",
+    options="columnsize=1",  # for bm25(), where recall_rank is missing
     condition="1",
 )
 TRIGRAM: Final = IndexDefinition(
     name="messages_fts_trigram",
     columns=("content", "tool_name"),
     view="messages_substring_projection",
-    tokenizer="word_trigram remove_diacritics 2",
+    tokenizer=f"word_trigram {_WORD_OPTIONS}",
     needs_extension=True,
     options="columnsize=0, detail=none",
     condition="{row}.substring",
@@ -376,7 +394,7 @@ def create(connection: Connection, definition: IndexDefinition) -> None:
     connection.execute(
         f"CREATE VIRTUAL TABLE {name} USING fts5 ({columns},"
         f" content='{definition.view}', content_rowid='id',"
-        f" tokenize='{definition.tokenizer}', {definition.options})"
+        f" {definition.tokenize}, {definition.options})"
     )
     top = top_id(connection)
     connection.execute(

@@ -129,16 +129,24 @@ class Evidence:
 
 
 def rerank(
-    connection: Connection, candidates: list[Candidate], evidence: Evidence
+    connection: Connection,
+    candidates: list[Candidate],
+    evidence: Evidence,
+    *,
+    most: int = CANDIDATE_LIMIT,
 ) -> list[Candidate]:
-    """Score the best candidates exactly; the others stay below them in their order."""
+    """Score the best candidates exactly; the others stay below them in their order.
+
+    Args:
+        most: how many candidates are read, and the best of how many lineages.
+    """
     candidates.sort(key=lambda each: (-each.score, -each.id))
     # Every lineage keeps its best candidate in, however many another one has.
     heads: dict[int, Candidate] = {}
     for each in candidates:
         heads.setdefault(each.session.root, each)
-    chosen = {each.id: each for each in candidates[:CANDIDATE_LIMIT]}
-    chosen |= {each.id: each for each in list(heads.values())[:CANDIDATE_LIMIT]}
+    chosen = {each.id: each for each in candidates[:most]}
+    chosen |= {each.id: each for each in list(heads.values())[:most]}
     scores: dict[int, float] = {}
     for row_id, *columns in connection.execute(
         "SELECT m.id, substr(m.content, 1, ?), m.tool_name, substr(m.tool_calls, 1, ?)"
@@ -157,35 +165,38 @@ def rerank(
 
 def _add_neighbours(connection: Connection, candidates: list[Candidate]) -> None:
     """Let hits that stand close together in a session support each other."""
-    sessions: dict[int, list[Candidate]] = {}
-    for each in candidates:
-        sessions.setdefault(each.session.id, []).append(each)
-    for session, members in sessions.items():
-        if len(members) < 2:
-            continue
-        members.sort(key=lambda each: each.id)
-        places = _places(connection, session, members)
-        support = [0.0] * len(members)
-        for left in range(len(members)):
-            for right in range(left + 1, len(members)):
-                distance = places[right] - places[left]
-                if distance >= len(_NEIGHBOUR):
-                    break
-                support[left] += _NEIGHBOUR[distance] * members[right].score
-                support[right] += _NEIGHBOUR[distance] * members[left].score
-        for member, extra in zip(members, support, strict=True):
-            # At most as much again: many weak neighbours never beat a strong match.
-            member.score += min(extra, 0.5 * member.score)
-
-
-def _places(connection: Connection, session: int, members: list[Candidate]) -> list[int]:
-    """Return positions in the session, exact for distances that matter."""
-    places = [0]
-    for left, right in pairwise(members):
-        gap = connection.one(
-            "SELECT count(*) FROM (SELECT 1 FROM messages"
-            " WHERE session_id = ? AND id > ? AND id <= ? LIMIT ?)",
-            (session, left.id, right.id, len(_NEIGHBOUR)),
+    candidates = sorted(candidates, key=lambda each: (each.session.id, each.id))
+    pairs = [
+        (left.session.id, left.id, right.id)
+        for left, right in pairwise(candidates)
+        if left.session.id == right.session.id
+    ]
+    if not pairs:
+        return
+    # Distances in messages, exact as far as they matter.
+    steps = {
+        (left, right): int(step)
+        for left, right, step in connection.execute(
+            "SELECT pair.value ->> 1, pair.value ->> 2, (SELECT count(*) FROM ("
+            " SELECT 1 FROM messages INDEXED BY messages_by_session"
+            " WHERE session_id = pair.value ->> 0 AND id > pair.value ->> 1"
+            " AND id <= pair.value ->> 2 LIMIT ?))"
+            " FROM json_each(?) AS pair",
+            (len(_NEIGHBOUR), json.dumps(pairs)),
         )
-        places.append(places[-1] + int(gap))
-    return places
+    }
+    support = [0.0] * len(candidates)
+    for place, left in enumerate(candidates):
+        distance = 0
+        for other in range(place + 1, len(candidates)):
+            right = candidates[other]
+            if right.session.id != left.session.id:
+                break
+            distance += steps[candidates[other - 1].id, right.id]
+            if distance >= len(_NEIGHBOUR):
+                break
+            support[place] += _NEIGHBOUR[distance] * right.score
+            support[other] += _NEIGHBOUR[distance] * left.score
+    for each, extra in zip(candidates, support, strict=True):
+        # Half as much again at most: many weak neighbours never beat a strong match.
+        each.score += min(extra, 0.5 * each.score)

@@ -28,6 +28,13 @@ _STEM_WEIGHT: Final = 0.5
 _PAIR_WEIGHT: Final = 0.15
 _RUN_WEIGHT: Final = 0.1
 _SHORTEST_STEM: Final = 4
+_TRUNCATED: Final = 5
+_TRUNCATED_SHARE: Final = 0.6
+_ENGLISH_GLUE: Final = frozenset(
+    ("the", "of", "to", "is", "was", "what", "who", "how", "which", "when", "where", "did", "does")
+)
+#: Fewer words than this, and no glue, tell nothing of their language.
+_FEWEST_FOREIGN: Final = 4
 #: Weight of a bigram that holds one, or only, characters that mostly glue words together.
 _GLUE_WEIGHT: Final = (1.0, 0.5, 0.25)
 #: The commonest function characters of written Chinese: a bigram with one of them
@@ -73,23 +80,29 @@ class Unit:
     single: bool
 
 
-def stem_of(word: str) -> str | None:
+def stem_of(word: str, *, english: bool) -> str | None:
     """Return the beginning that a word's inflected forms share, None where there is none.
 
-    English endings are taken off; in other alphabets the last letters of a long
-    word, where most of their inflection sits.
+    English endings are taken off. In other languages the first letters stand for the
+    word: truncation does for many of them what a stemmer does (McNamee and Mayfield 2004).
     """
     if not word.isalpha():
         return None
-    if word.isascii():
+    if english and word.isascii():
         for ending in _ENGLISH_ENDINGS:
             if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
                 stem = word[: -len(ending)]
                 return stem[:-1] if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2] else stem
         return word if len(word) >= _SHORTEST_STEM else None
-    if len(word) >= 7:
-        return word[:-2]
-    return word[:-1] if len(word) > _SHORTEST_STEM else None
+    if len(word) <= _SHORTEST_STEM:
+        return None
+    return word[: max(_TRUNCATED, round(len(word) * _TRUNCATED_SHARE))]
+
+
+def _is_english(query: q.Query) -> bool:
+    """Whether a query reads like English: it holds words that glue English sentences."""
+    tokens = {token.text for phrase in query.phrases for token in phrase.tokens}
+    return not tokens.isdisjoint(_ENGLISH_GLUE) or len(tokens) < _FEWEST_FOREIGN
 
 
 def _is_glue(character: str) -> bool:
@@ -107,6 +120,7 @@ def units_of(query: q.Query) -> list[Unit]:
     """Cut a query's positive phrases into units, each once, in order."""
     units: list[Unit] = []
     seen: set[str] = set()
+    english = _is_english(query)
     run = 0
     previous_end = -1
     previous_word = True
@@ -123,7 +137,7 @@ def units_of(query: q.Query) -> list[Unit]:
             exact = q.phrase(token.text, prefix=single, config=query.tokenizer.options)
             if exact is None:
                 continue
-            beginning = stem_of(token.text) if word else None
+            beginning = stem_of(token.text, english=english) if word else None
             stem = (
                 q.phrase(beginning, prefix=True, config=query.tokenizer.options)
                 if beginning is not None

@@ -34,6 +34,9 @@ __all__ = ["discover"]
 
 #: Counting a term's matches stops here: beyond it, it is common, and that is enough.
 _COUNT_CAP: Final = 20_000
+#: Candidates of a single word or bigram that are scored exactly: there its frequency,
+#: which the index ranked by, says nearly all.
+_MOST_OF_ONE_UNIT: Final = 100
 #: From here on a query is a sentence: not every word of it can be expected.
 _SENTENCE_WORDS: Final = 5
 _SENTENCE_TOKENS: Final = 10
@@ -339,7 +342,8 @@ class _Search:
         exact = [replace(unit, stem=None) for unit in units]
         if exact:
             evidence = evidence_of(query, exact, counts, sizes, substring=substring)
-            rerank(self._connection, found.candidates, evidence)
+            most = CANDIDATE_LIMIT if len(exact) > 1 else _MOST_OF_ONE_UNIT
+            rerank(self._connection, found.candidates, evidence, most=most)
 
 
 def discover(connection: Connection, request: Request) -> SearchResult:
@@ -351,7 +355,7 @@ def discover(connection: Connection, request: Request) -> SearchResult:
     Raises:
         QueryTimeout: the time passed before anything was found.
     """
-    query = q.parse(request.query)
+    query = q.parse(request.query, config=indexes.TOKEN_OPTIONS)
     search = _Search(connection, request)
     hints = list(query.notes)
     if query.root is None:
