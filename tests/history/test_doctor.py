@@ -166,6 +166,24 @@ def test_a_destroyed_page_of_an_index_does_not_stop_writes(path: Path) -> None:
         assert states(history) == {CJK: "detached", TRIGRAM: "ready"}
 
 
+def test_a_search_that_meets_a_destroyed_page_tells_whose_it_is(path: Path) -> None:
+    # Case 35: by the code where it tells, else by asking the index without the messages.
+    with History.open(path) as history:
+        furnish(history)
+    destroy_page(path, f"{CJK}_data")
+    with History.open(path) as history:
+        answer = history.search("牙医")
+        assert answer.count == 1
+        assert answer.search_path != "cjk"
+        assert states(history) == {CJK: "detached", TRIGRAM: "ready"}
+        assert history.repair(dry_run=False).after is not None
+    destroy_page(path, "messages")
+    with History.open(path) as history:
+        with pytest.raises(StorageUnavailable):
+            history.search("牙医")
+        assert states(history)[CJK] != "detached"
+
+
 def test_damaged_messages_are_beyond_repair_and_left_alone(path: Path) -> None:
     with History.open(path) as history:
         furnish(history)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from mnemogram.database import Connection, Database
 from mnemogram.errors import MnemogramError, QueryTimeout, StorageUnavailable
-from mnemogram.history import building, indexes, maintenance, writing
+from mnemogram.history import building, damage, indexes, maintenance, writing
 from mnemogram.history import legacy as legacy_import
 from mnemogram.history.legacy import LegacySource
 from mnemogram.history.models import Message, Session
@@ -85,20 +85,20 @@ class Base:
         try:
             return self._attempt(work, ())
         except StorageUnavailable as error:
-            if not indexes.may_be_index_damage(error):
+            if not damage.may_be_index_damage(error):
                 raise
-            damage = error
+            first = error
         try:
             suspects = self._used()
         except StorageUnavailable:
-            raise damage from damage.__cause__
+            raise first from first.__cause__
         for detached in (*((name,) for name in suspects), suspects):
             try:
                 return self._attempt(work, detached)
             except StorageUnavailable as error:
-                if not indexes.may_be_index_damage(error):
+                if not damage.may_be_index_damage(error):
                     raise
-        raise damage
+        raise first
 
     def _attempt(
         self,

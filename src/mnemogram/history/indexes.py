@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-import apsw
-
 from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
 from mnemogram.text import RULES_VERSION
@@ -34,11 +32,9 @@ __all__ = [
     "attach",
     "definition_of",
     "detach",
-    "is_index_corruption",
     "load_choice",
     "load_states",
     "mark_for_rebuild",
-    "may_be_index_damage",
     "prepare_for_writing",
     "wanted",
 ]
@@ -588,30 +584,3 @@ def _why_not_served(connection: Connection, state: IndexState) -> str:
     if state.is_newer:
         return "made by a newer release; a process of this one wrote to the file"
     return f"a process without the tokenizer wrote to the file ({connection.tokenizer_error})"
-
-
-def is_index_corruption(error: BaseException | None) -> bool:
-    """Whether an error says that an FTS table, and not the file, is damaged.
-
-    FTS5 reports damage of its own as SQLITE_CORRUPT_VTAB; the b-tree layer's
-    SQLITE_CORRUPT means that the file itself cannot be trusted. Takes an error of
-    apsw's or of ours with one as its cause.
-    """
-    while error is not None:
-        if isinstance(error, apsw.CorruptError):
-            return int(getattr(error, "extendedresult", 0)) == apsw.SQLITE_CORRUPT_VTAB
-        error = error.__cause__
-    return False
-
-
-def may_be_index_damage(error: BaseException | None) -> bool:
-    """Whether a failed write may have failed because of an FTS table.
-
-    One that is damaged, whose pages are, whose shadow tables contradict each other, or
-    that is not there: each has its own error, and none of them names the table.
-    """
-    while error is not None:
-        if isinstance(error, apsw.Error):
-            return isinstance(error, (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError))
-        error = error.__cause__
-    return False

@@ -21,6 +21,7 @@ from mnemogram.history.candidates import (
     from_scan,
     lineages_of,
 )
+from mnemogram.history.damage import is_index_corruption
 from mnemogram.history.grouping import Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
@@ -283,7 +284,7 @@ class _Search:
                 weights=weights,
             )
         except apsw.CorruptError as error:
-            if not indexes.is_index_corruption(error):
+            if not is_index_corruption(self._connection, error, state.name, expression):
                 raise
             request.damaged[state.name] = str(error)
             return None
