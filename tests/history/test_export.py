@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mnemogram import History, InvalidArgument, Message, Session, StorageUnavailable
+from mnemogram.history import export
 from tests.history.support import assert_sound, fill, mode, outcome, raw, start
 
 
@@ -97,6 +98,18 @@ def test_an_export_that_is_imported_elsewhere_gives_the_same_history(
         again = other.import_export(text.splitlines())
         assert (again.inserted, again.repeated, again.tombstones) == (0, 13, 0)
         assert everything(other) == everything(history)
+
+
+def test_an_import_in_many_batches_is_the_same_as_in_one(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    furnish(history)
+    text = exported(history)
+    for size in (1, 2, 3, 5):
+        monkeypatch.setattr(export, "_IMPORT_BATCH", size)
+        with History.open(tmp_path / f"other-{size}.db") as other:
+            assert other.import_export(text.splitlines()).inserted == 13
+            assert everything(other) == everything(history)
 
 
 def test_an_import_changes_nothing_that_is_there(history: History, tmp_path: Path) -> None:

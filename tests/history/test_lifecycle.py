@@ -306,3 +306,23 @@ def test_space_that_deletion_freed_is_given_back_in_steps(
     assert status.bytes < before / 5
     assert max(each.bytes or 0 for each in status.indexes) < 50_000
     assert steps > 3
+
+
+def test_a_wal_that_a_reader_let_grow_is_emptied_once_the_reader_is_gone(
+    path: Path, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mnemogram.history import maintenance
+
+    monkeypatch.setattr(maintenance, "_WAL_BYTES", 200_000)
+    wal = Path(f"{path}-wal")
+    with history._database.read() as connection:
+        connection.one("SELECT count(*) FROM messages")
+        for number in range(20):
+            fill(history, 100, start=number * 100)
+        history.maintain()
+        grown = wal.stat().st_size
+        assert grown > 200_000
+    parts = [each for each in history.maintain().parts if each.part == "space"]
+    assert [each.detail for each in parts] == ["emptied the WAL"]
+    assert wal.stat().st_size == 0
+    assert_sound(history)

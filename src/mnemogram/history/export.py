@@ -289,9 +289,11 @@ def import_lines(
         elif kind == "tombstone":
             moment = _moment(record.get("deleted_at"), number)
             batch.tombstones.append((_string(record, "session", number), moment))
+            batch.size += 1
         elif kind == "session":
             known[_string(record, "id", number)] = record
             batch.sessions.append(record)
+            batch.size += 1
             totals["sessions"] += 1
         elif kind == "message":
             batch.messages.setdefault(_string(record, "session", number), []).append(record)

@@ -6,6 +6,7 @@ Each part runs in a transaction of its own and goes on when another fails.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from mnemogram.database import Connection, Database
+from mnemogram.database import Connection, Database, deadline
 from mnemogram.errors import MnemogramError
 from mnemogram.history import building, indexes
 from mnemogram.history.models import _Result
@@ -32,6 +33,8 @@ IDLE: Final = 30.0
 _FREE_SHARE: Final = 4
 _FREE_PAGES: Final = 4_096
 _VACUUM_PAGES: Final = 500
+_WAL_BYTES: Final = 64 * 1024 * 1024
+_WAL_PATIENCE: Final = 0.2
 #: Segments below which merging is left to FTS5, which merges as it writes.
 _MANY_SEGMENTS: Final = 12
 _STRUCTURE_ID: Final = 10
@@ -285,8 +288,18 @@ def _merge(store: Store) -> Maintained | None:
 
 
 def _space(store: Store) -> Maintained | None:
-    """Give back free pages from the end of the file, where there are many of them."""
+    """Give back free pages from the end of the file, and a WAL that readers let grow."""
     started = time.monotonic()
+    grown = _wal_bytes(store)
+    if grown > _WAL_BYTES:
+        # SQLite empties the WAL only when no reader needs it; with readers always
+        # about, somebody has to wait for the moment, though not for long.
+        with store.database.exclusive() as connection, deadline(connection, _WAL_PATIENCE):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        left = _wal_bytes(store)
+        if left < grown:
+            seconds = time.monotonic() - started
+            return Maintained("space", (grown - left) // 4096, seconds, False, "emptied the WAL")
     with store.database.read() as connection:
         free = int(connection.one("PRAGMA freelist_count"))
         pages = int(connection.one("PRAGMA page_count"))
@@ -300,6 +313,13 @@ def _space(store: Store) -> Maintained | None:
     return Maintained(
         "space", free - left, time.monotonic() - started, more, "gave free pages back"
     )
+
+
+def _wal_bytes(store: Store) -> int:
+    try:
+        return os.stat(f"{store.database.path}-wal").st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _progress(store: Store) -> dict[str, float]:
