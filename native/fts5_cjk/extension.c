@@ -89,6 +89,8 @@ static int register_all(sqlite3 *db, char **error) {
   }
   if (rc == SQLITE_OK) rc = fts5_cjk_register_tokenizers(api);
   if (rc == SQLITE_OK) rc = rank_register(api);
+  /* Never unloaded: a host may still hold a tokenizer of it when its connection is gone. */
+  if (rc == SQLITE_OK) rc = SQLITE_OK_LOAD_PERMANENTLY;
   return rc;
 }
 

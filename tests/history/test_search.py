@@ -12,6 +12,7 @@ import pytest
 
 from mnemogram import History, InvalidArgument, Message, SearchResult, Session
 from mnemogram.history import display
+from mnemogram.history.grouping import MAX_SEEN, decode_cursor, encode_cursor
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=timezone.utc)
 
@@ -93,6 +94,8 @@ FOUND = [
     ("a list - of things", "list - of"),
     ("and so on...", "so on..."),
     ("alpha\0bravo", "bravo"),
+    ("यह किताब अच्छी है", "किताब"),
+    ("এই বইটি ভালো", "বইটি"),
 ]
 
 
@@ -114,6 +117,8 @@ def test_the_text_is_found(history: History, text: str, query: str) -> None:
         ("今天下雪了", "雨"),
         ("x y", '"y x"'),
         ("真的好，好的", "的好的"),
+        ("मैं घर में हूँ", "मे"),
+        ("काम का समय", "कि"),
     ],
 )
 def test_what_only_looks_alike_is_not_found(history: History, text: str, query: str) -> None:
@@ -413,10 +418,19 @@ def test_a_cursor_walks_through_every_lineage_once(history: History, sort: str) 
     assert sorted(seen) == sorted(f"s{number}" for number in range(23))
 
 
-@pytest.mark.parametrize("cursor", ["", "nonsense", "W10", "WyJhIiwgWyJiIl1d"])
+@pytest.mark.parametrize("cursor", ["", "nonsense", "W10", "WyJhIiwgWyJiIl1d", "eJwDAAAAAAE"])
 def test_a_foreign_cursor_is_refused(history: History, cursor: str) -> None:
     with pytest.raises(InvalidArgument, match="cursor"):
         history.search("key", cursor=cursor)
+
+
+def test_a_cursor_stays_short_over_many_pages() -> None:
+    seen = range(1, 60_000, 13)
+    cursor = encode_cursor("asked", seen)
+    assert cursor is not None
+    assert len(cursor) < 5_000
+    assert decode_cursor(cursor, "asked") == frozenset(seen)
+    assert encode_cursor("asked", range(MAX_SEEN + 1)) is None
 
 
 def test_a_cursor_belongs_to_its_query(history: History) -> None:
@@ -458,6 +472,13 @@ def test_the_message_about_it_ranks_above_the_message_that_mentions_it(history: 
         "今天说了很多事情，" * 30 + "最后提到配额",
     )
     assert history.search("配额").results[0].snippet.startswith("⟦配额")
+
+
+def test_a_short_word_with_its_own_diacritics_ranks_first(history: History) -> None:
+    tell(history, "một con hổ lớn trong rừng", "một cái hồ lớn trong rừng")
+    for word in ("hồ", "hổ"):
+        result = history.search(f"cái hay con {word} ở đâu trong rừng", limit=2)
+        assert f" {word} " in next(m.content for m in result.results[0].messages if m.anchor)
 
 
 def test_tool_json_does_not_outrank_a_message(history: History) -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from mnemogram.database import Connection
@@ -37,8 +39,9 @@ OUT_OF_CONTEXT: Final = frozenset(
         "resume_pending_expired",
     }
 )
-#: Lineages a cursor remembers; a page has ten at most.
-_MAX_SEEN: Final = 1_000
+#: Lineages a cursor remembers, 500 pages of ten; an answer beyond them gives none.
+MAX_SEEN: Final = 5_000
+_MAX_CURSOR_BYTES: Final = 64 * 1024
 
 
 #: What a :class:`SessionInfo` is made of, from ``sessions AS s``.
@@ -183,9 +186,17 @@ def best_of_lineages(
 # --- cursors ---------------------------------------------------------------------------
 
 
-def encode_cursor(fingerprint: str, seen: Collection[int]) -> str:
-    """Return an opaque cursor: what was asked, and the lineages already shown."""
-    data = json.dumps([fingerprint, sorted(seen)], separators=(",", ":")).encode()
+def encode_cursor(fingerprint: str, seen: Collection[int]) -> str | None:
+    """Return an opaque cursor: what was asked, and the lineages already shown.
+
+    Ids are written as differences and compressed: about two characters for each.
+    None where there are more than a cursor remembers.
+    """
+    if len(seen) > MAX_SEEN:
+        return None
+    ordered = sorted(seen)
+    steps = [right - left for left, right in pairwise([0, *ordered])]
+    data = zlib.compress(json.dumps([fingerprint, steps], separators=(",", ":")).encode())
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
@@ -198,10 +209,12 @@ def decode_cursor(cursor: str, fingerprint: str) -> frozenset[int]:
     hint = "Leave the cursor out, or repeat the search it came from unchanged."
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        owner, seen = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        shown = frozenset(seen)
-        sound = all(type(each) is int for each in shown) and len(shown) <= _MAX_SEEN
-    except (ValueError, TypeError, AttributeError, binascii.Error) as error:
+        packed = base64.b64decode(padded, altchars=b"-_", validate=True)
+        data = zlib.decompressobj().decompress(packed, _MAX_CURSOR_BYTES)
+        owner, steps = json.loads(data)
+        sound = len(steps) <= MAX_SEEN and all(type(step) is int for step in steps)
+        shown = frozenset(accumulate(steps)) if sound else frozenset()
+    except (ValueError, TypeError, AttributeError, binascii.Error, zlib.error) as error:
         raise InvalidArgument("cursor is not one of a search answer", hint=hint) from error
     if not sound:
         raise InvalidArgument("cursor is not one of a search answer", hint=hint)

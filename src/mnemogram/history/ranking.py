@@ -92,6 +92,8 @@ class Evidence:
         weighted: phrases with their weights; a phrase named twice keeps the larger.
         average: average length of a text in tokens.
         substring: phrases may begin and end inside words.
+        spelled: phrases by the letters of their query, diacritics and all: further
+            evidence for words that folding makes alike.
     """
 
     def __init__(
@@ -100,32 +102,52 @@ class Evidence:
         average: float,
         *,
         substring: bool = False,
+        spelled: Iterable[tuple[Node, float]] = (),
     ) -> None:
         weights: dict[Node, float] = {}
         for node, weight in weighted:
             weights[node] = max(weight, weights.get(node, 0.0))
         self._matcher: Matcher = compile(Or(list(weights)), substring=substring)
         self._weights = [weights[each] for each in self._matcher.phrases]
+        exact = dict(spelled)
+        self._spelled = compile(Or(list(exact))) if exact else None
+        self._spelled_weights = (
+            [exact[each] for each in self._spelled.phrases] if self._spelled else []
+        )
         self._average = average
 
     def score(self, columns: Sequence[str | None]) -> float:
         """Return the BM25 score of a row's columns, in the order of the index."""
-        frequencies = [0.0] * len(self._weights)
-        length = 0
-        for text, weight in zip(columns, COLUMN_WEIGHTS, strict=True):
-            if not text:
-                continue
-            counts, tokens = self._matcher.count(text)
-            length += tokens
-            for place, count in enumerate(counts):
-                if count:
-                    frequencies[place] += weight * count
+        frequencies, length = _frequencies(self._matcher, columns)
         norm = _K * (1.0 - _B + _B * length / self._average)
-        return sum(
-            weight * tf * (_K + 1.0) / (tf + norm)
-            for tf, weight in zip(frequencies, self._weights, strict=True)
-            if tf
-        )
+        score = _bm25(frequencies, self._weights, norm)
+        if self._spelled is not None and score:
+            frequencies, _ = _frequencies(self._spelled, columns)
+            score += _bm25(frequencies, self._spelled_weights, norm)
+        return score
+
+
+def _frequencies(matcher: Matcher, columns: Sequence[str | None]) -> tuple[list[float], int]:
+    """Return how often each phrase stands in a row, weighted by column, and its length."""
+    frequencies = [0.0] * len(matcher.phrases)
+    length = 0
+    for text, weight in zip(columns, COLUMN_WEIGHTS, strict=True):
+        if not text:
+            continue
+        counts, tokens = matcher.count(text)
+        length += tokens
+        for place, count in enumerate(counts):
+            if count:
+                frequencies[place] += weight * count
+    return frequencies, length
+
+
+def _bm25(frequencies: list[float], weights: list[float], norm: float) -> float:
+    return sum(
+        weight * tf * (_K + 1.0) / (tf + norm)
+        for tf, weight in zip(frequencies, weights, strict=True)
+        if tf
+    )
 
 
 def rerank(

@@ -27,6 +27,8 @@ _LEAST_UNITS: Final = 3
 _STEM_WEIGHT: Final = 0.5
 _PAIR_WEIGHT: Final = 0.15
 _RUN_WEIGHT: Final = 0.1
+#: Share of a short word's weight that goes to its own spelling, diacritics and all.
+_SPELLING_WEIGHT: Final = 0.5
 _SHORTEST_STEM: Final = 4
 _TRUNCATED: Final = 5
 _TRUNCATED_SHARE: Final = 0.6
@@ -207,6 +209,18 @@ def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, 
             yield query.text[left.start : right.end], left, right
 
 
+def _as_spelled(query: q.Query, unit: Unit) -> q.Phrase | None:
+    """Return a word with its diacritics, where folding took them off: hổ is not hồ."""
+    text = query.text[unit.start : unit.end]
+    if text.isascii() or not unit.phrase.flags & q.WORD:
+        return None
+    options = {**query.tokenizer.options, "remove_diacritics": "0"}
+    phrase = q.phrase(text, config=options)
+    if phrase is None or phrase.tokens[0].text == unit.phrase.tokens[0].text:
+        return None
+    return phrase
+
+
 def evidence_of(
     query: q.Query,
     units: list[Unit],
@@ -218,16 +232,22 @@ def evidence_of(
     """Return what speaks for a text: units, pairs of them, and whole runs, by rarity."""
     rows = statistics.rows
     weighted: list[tuple[q.Node, float]] = []
+    spelled: list[tuple[q.Node, float]] = []
     rarity: dict[q.Phrase, float] = {}
     for unit in units:
         weight = idf(rows, counts.get(unit.phrase, 0)) * substance(unit)
         rarity[unit.phrase] = weight
-        if unit.stem is None or unit.stem not in counts:
-            weighted.append((unit.phrase, weight))
+        if unit.stem is not None and unit.stem in counts:
+            stem = idf(rows, counts[unit.stem])
+            weighted.append((unit.phrase, weight * (1.0 - _STEM_WEIGHT)))
+            weighted.append((unit.stem, stem * _STEM_WEIGHT))
             continue
-        stem = idf(rows, counts[unit.stem])
-        weighted.append((unit.phrase, weight * (1.0 - _STEM_WEIGHT)))
-        weighted.append((unit.stem, stem * _STEM_WEIGHT))
+        # In short words a diacritic is often all that tells one from another.
+        exact = _as_spelled(query, unit)
+        if exact is not None:
+            spelled.append((exact, _SPELLING_WEIGHT * weight))
+            weight *= 1.0 - _SPELLING_WEIGHT
+        weighted.append((unit.phrase, weight))
     options = query.tokenizer.options
     for text, left, right in _neighbours(query, units):
         pair = q.phrase(text, config=options)
@@ -243,4 +263,4 @@ def evidence_of(
                 weighted.append(
                     (whole, _RUN_WEIGHT * sum(rarity[each.phrase] for each in members) / 2)
                 )
-    return Evidence(weighted, statistics.average, substring=substring)
+    return Evidence(weighted, statistics.average, substring=substring, spelled=spelled)

@@ -22,7 +22,7 @@ from mnemogram.history.candidates import (
     lineages_of,
 )
 from mnemogram.history.damage import is_index_corruption
-from mnemogram.history.grouping import Visibility, encode_cursor
+from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
 from mnemogram.history.relaxing import evidence_of, relax, units_of
@@ -381,6 +381,8 @@ def discover(connection: Connection, request: Request) -> SearchResult:
     if more:
         seen = request.seen | {each.session.root for each in chosen}
         cursor = encode_cursor(request.fingerprint, seen)
+        if cursor is None:
+            hints.append(f"More than {MAX_SEEN} conversations match: narrow the search to go on.")
     limit_reached = not found.exhausted and lineages_of(found.candidates) > 0
     result = SearchResult(
         success=True,
