@@ -220,6 +220,11 @@ def test_a_sentence_is_answered_by_its_parts_below_what_holds_all_of_it(
     assert (newest.count, newest.search_path) == (1, "cjk")
 
 
+def test_a_subject_of_one_character_is_asked_for(history: History) -> None:
+    tell(history, "蓍，又名锯草，可以入药", "他的别名是什么没有人知道")
+    assert "蓍，又名锯草，可以入药" in found(history, "蓍的别名是什么？")
+
+
 @pytest.mark.parametrize("query", ["牙医 AND 航班 OR 机票", "牙医 NOT 明早"])
 def test_operators_keep_a_query_from_being_relaxed(history: History, query: str) -> None:
     tell(history, "明早九点预约牙医复诊")

@@ -164,6 +164,32 @@ class Relaxed:
     weights: tuple[float, ...]
     counts: dict[q.Phrase, int]
 
+    def marked(self, units: list[Unit]) -> list[q.Node]:
+        """Return what to mark in the texts found."""
+        lone = [each for each in self.counts if each.prefix and len(each.text) == 1]
+        return [*(unit.stem or unit.phrase for unit in units), *lone]
+
+
+def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q.Phrase]:
+    """Characters of bigrams that no text holds, where no other bigram covers them.
+
+    In 蓍的别名是什么 the subject is one character, and 蓍的 may stand nowhere else.
+    """
+    covered: set[str] = set()
+    for unit in units:
+        if counts.get(unit.phrase):
+            covered |= set(unit.phrase.tokens[0].text)
+    for unit in units:
+        if unit.single or counts.get(unit.phrase, 1) or not unit.phrase.flags & q.CJK:
+            continue
+        for character in unit.phrase.tokens[0].text:
+            if character in covered or _is_glue(character):
+                continue
+            covered.add(character)
+            phrase = q.phrase(character, prefix=True, config=unit.phrase.tokenizer.options)
+            if phrase is not None:
+                yield phrase
+
 
 def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase, int], int]) -> Relaxed | None:
     """Choose the units worth asking for; None where no row holds any.
@@ -187,6 +213,10 @@ def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase, int], int]) -
             counts[wide] = count(wide, budget + 1)
         if counts[wide]:
             asked.append((counts[wide], wide, substance(unit)))
+    for subject in _lone_subjects(units, counts):
+        counts[subject] = count(subject, budget + 1)
+        if counts[subject]:
+            asked.append((counts[subject], subject, 1.0))
     asked.sort(key=lambda each: each[0])
     chosen: dict[q.Phrase, float] = {}
     for frequency, phrase, worth in asked[:_MOST_UNITS]:
@@ -235,6 +265,9 @@ def evidence_of(
     spelled: list[tuple[q.Node, float]] = []
     rarity: dict[q.Phrase, float] = {}
     for unit in units:
+        if unit.single and counts and unit.phrase not in counts:
+            rarity[unit.phrase] = 0.0  # left out of the query, so of its evidence
+            continue
         weight = idf(rows, counts.get(unit.phrase, 0)) * substance(unit)
         rarity[unit.phrase] = weight
         if unit.stem is not None and unit.stem in counts:
@@ -248,6 +281,9 @@ def evidence_of(
             spelled.append((exact, _SPELLING_WEIGHT * weight))
             weight *= 1.0 - _SPELLING_WEIGHT
         weighted.append((unit.phrase, weight))
+    for lone, frequency in counts.items():
+        if lone not in rarity and lone.prefix and len(lone.text) == 1:
+            weighted.append((lone, idf(rows, frequency)))
     options = query.tokenizer.options
     for text, left, right in _neighbours(query, units):
         pair = q.phrase(text, config=options)

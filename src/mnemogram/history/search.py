@@ -244,7 +244,7 @@ class _Search:
             if relaxed is None:
                 return None
             evidence = evidence_of(query, units, relaxed.counts, sizes)
-            marker = q.compile(q.Or([unit.stem or unit.phrase for unit in units]))
+            marker = q.compile(q.Or(relaxed.marked(units)))
             found = self._indexed(state, relaxed.expression, marker, None, weights=relaxed.weights)
             if found is None:
                 continue
