@@ -215,8 +215,12 @@ def test_each_user_has_one_upkeep_at_most_and_all_together_eight(
     assert max(most) <= 8
 
 
-def test_upkeep_that_fails_is_logged_and_stops_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("error", [mnemogram.StorageUnavailable, ZeroDivisionError])
+def test_upkeep_that_fails_is_logged_and_tried_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: type[Exception],
 ) -> None:
     from mnemogram import service as module
 
@@ -227,7 +231,7 @@ def test_upkeep_that_fails_is_logged_and_stops_nobody_else(
     def watched(self: History, *, batch_size: int = 500) -> Maintenance:
         tries.append(self.path)
         if len(tries) == 1:
-            raise mnemogram.StorageUnavailable("the disk is away")
+            raise error("the disk is away")
         return real(self, batch_size=batch_size)
 
     monkeypatch.setattr(History, "maintain", watched)

@@ -423,6 +423,9 @@ class _Upkeep:
         except MnemogramError as error:
             _log.warning("upkeep of user %s failed: %s", key, error)
             wait = _RETRY
+        except Exception:  # a host's own code: its redactor, its older store
+            _log.exception("upkeep of user %s failed", key)
+            wait = _RETRY
         finally:
             del self._active[key]
             if key in self._again:
