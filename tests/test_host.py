@@ -141,3 +141,21 @@ def test_a_closed_host_opens_nothing_and_has_closed_its_stores(tmp_path: Path) -
 def test_a_bound_of_no_stores_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="max_open"):
         mnemogram.open(tmp_path, max_open=0)
+
+
+def test_a_history_is_looked_after_by_its_key_alone(home: Mnemogram) -> None:
+    fill(home.history("u1"), 3)
+    (key,) = home.users()
+    with home.history_of_key(key) as shared:
+        assert shared is home.history("u1")
+    assert not shared.closed
+    with mnemogram.open(home.root) as other:
+        with other.history_of_key(key) as opened:
+            assert opened.status().messages == 3
+        assert opened.closed
+        for wrong in ("../../etc", "0" * 63, key.upper()):
+            with pytest.raises(InvalidArgument), other.history_of_key(wrong):
+                pass
+        with pytest.raises(NotFound), other.history_of_key("0" * 64):
+            pass
+    assert home.users() == (key,)
