@@ -29,7 +29,6 @@ from mnemogram.history.relaxing import evidence_of, relax, units_of
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
 from mnemogram.history.titles import TitleHit, title_hits
-from mnemogram.text import RULES_VERSION
 
 __all__ = ["discover"]
 
@@ -104,11 +103,7 @@ class _Search:
         state = self._states.get(name)
         if state is None or state.state == "detached" or name in self._request.damaged:
             return None
-        if state.token_version not in (0, RULES_VERSION):
-            return None
-        if state.token_version and not self._connection.has_tokenizer:
-            return None
-        return state
+        return state if indexes.served_by(self._connection, state) is not None else None
 
     # -- the cascade
 
