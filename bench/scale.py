@@ -131,7 +131,7 @@ def build_twin(path: Path, twin: Path) -> float:
     with connection:
         connection.execute(
             "CREATE VIRTUAL TABLE sized USING fts5("
-            f"{', '.join(CJK.columns)}, content = '', tokenize = '{CJK.tokenizer}')"
+            f"{', '.join(CJK.columns)}, content = '', {CJK.tokenize})"
         )
         connection.execute(
             f"INSERT INTO sized (rowid, {', '.join(CJK.columns)})"

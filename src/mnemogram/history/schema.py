@@ -50,6 +50,7 @@ _TABLES: Final = (
     "CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL",
     "CREATE INDEX sessions_by_parent_key ON sessions (parent_key) WHERE parent_key IS NOT NULL",
     "CREATE INDEX sessions_by_activity ON sessions (last_active_at, id)",
+    "CREATE INDEX sessions_by_title ON sessions (title_key) WHERE title_key IS NOT NULL",
     # Holds the titles themselves: looking through them reads no session.
     """
     CREATE INDEX sessions_titled

@@ -14,7 +14,9 @@ from mnemogram.text import fold
 __all__ = ["TitleHit", "title_hits"]
 
 #: Titled sessions whose words are looked at, the last active first.
-_MOST_TITLES: Final = 20_000
+_MOST_TITLES: Final = 4_000
+#: Sessions of one title, with its continuations, that are looked at.
+_MOST_OF_ONE_TITLE: Final = 1_000
 _MOST_NEEDLES: Final = 16
 
 
@@ -60,13 +62,14 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
     wanted = fold(query.text)
     if not wanted:
         return []
-    matcher = q.compile(query)
     where, bindings = visibility.session_predicate()
+    exact = _titled(connection, visibility, wanted)
+    known = {hit.session.id for hit in exact}
+    matcher = q.compile(query)
     holds, needles = _needles(query)
-    exact: list[tuple[int, int, TitleHit]] = []
     others: list[TitleHit] = []
-    for active, title_key, *columns in connection.execute(
-        f"SELECT s.last_active_at, s.title_key, {SESSION_COLUMNS} FROM ("
+    for active, *columns in connection.execute(
+        f"SELECT s.last_active_at, {SESSION_COLUMNS} FROM ("
         " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
         " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
         ") AS recent CROSS JOIN sessions AS s ON s.id = recent.id"
@@ -78,11 +81,26 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
         },
     ):
         session = visibility.session(columns)
-        title = session.title or ""
-        number = _continuation(title_key, wanted, title)
-        if number:
-            exact.append((number, active, TitleHit(session, active, True)))
-        elif matcher.matches(title):
+        if session.id not in known and matcher.matches(session.title or ""):
             others.append(TitleHit(session, active, False))
-    exact.sort(key=lambda each: each[:2], reverse=True)
-    return [hit for _, _, hit in exact] + others
+    return exact + others
+
+
+def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list[TitleHit]:
+    """Return the sessions of a folded title and its continuations, the newest of all first."""
+    where, bindings = visibility.session_predicate()
+    found: list[tuple[int, int, TitleHit]] = []
+    for active, title_key, *columns in connection.execute(
+        f"SELECT s.last_active_at, s.title_key, {SESSION_COLUMNS}"
+        " FROM sessions AS s INDEXED BY sessions_by_title"
+        # A continuation's key goes on with a space; the character after it is "!".
+        " WHERE s.title_key IS NOT NULL AND s.title_key >= :wanted AND s.title_key < :wanted || '!'"
+        f" AND {where} LIMIT :most",
+        {**bindings, "wanted": wanted, "most": _MOST_OF_ONE_TITLE},
+    ):
+        session = visibility.session(columns)
+        number = _continuation(title_key, wanted, session.title or "")
+        if number:
+            found.append((number, active, TitleHit(session, active, True)))
+    found.sort(key=lambda each: each[:2], reverse=True)
+    return [hit for _, _, hit in found]
