@@ -127,6 +127,7 @@ def from_index(
     sort: str,
     check: Matcher | None = None,
     weights: Sequence[float] = (1.0,),
+    first: int = CANDIDATE_LIMIT,
 ) -> Found:
     """Return the visible messages that an FTS table finds, the best of them at least.
 
@@ -137,6 +138,7 @@ def from_index(
         sort: ``relevance``, ``newest`` or ``oldest``.
         check: keeps only rows whose text it matches.
         weights: weight of each phrase of the expression, the last one for the rest.
+        first: how many of the best ranked are enough, if they hold the lineages wanted.
 
     Raises:
         QueryTimeout: not even the newest matches could be had in time.
@@ -153,7 +155,7 @@ def from_index(
     try:
         with deadline(connection, share):
             score = _score_sql(connection, table, weights)
-            _by_rank(connection, visibility, table, expression, score, rows, wanted, found)
+            _by_rank(connection, visibility, table, expression, score, rows, wanted, first, found)
     except QueryTimeout:
         connection.check_deadline()
         if not found.candidates:
@@ -171,6 +173,7 @@ def _by_rank(
     score: str,
     rows: _Rows,
     wanted: int,
+    first: int,
     found: Found,
 ) -> None:
     """Rank all matches by their postings, then filter the best; go on while too few are left.
@@ -189,17 +192,25 @@ def _by_rank(
         )
     )
     where, bindings = visibility.predicate()
-    shown = list(
-        connection.execute(
-            f"SELECT {_columns('best.value ->> 1')}"
-            " FROM json_each(:best) AS best"
-            " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
-            f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
-            {**bindings, "best": json.dumps(best)},
+    failed: set[int] = set()
+    looked = 0
+    for part in (best[:first], best[first:]):
+        if looked and lineages_of(found.candidates) >= wanted:
+            break
+        looked += len(part)
+        shown = list(
+            connection.execute(
+                f"SELECT {_columns('best.value ->> 1')}"
+                " FROM json_each(:best) AS best"
+                " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
+                f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
+                {**bindings, "best": json.dumps(part)},
+            )
         )
-    )
-    found.candidates = rows.admit(shown)
-    if len(best) < CANDIDATE_LIMIT:
+        admitted = rows.admit(shown)
+        found.candidates += admitted
+        failed |= {row[0] for row in shown} - {each.id for each in admitted}
+    if looked == len(best) < CANDIDATE_LIMIT:
         return
     found.exhausted = False
     statement = (
@@ -211,7 +222,6 @@ def _by_rank(
         " AND m.id NOT IN (SELECT value FROM json_each(:failed))"
         " ORDER BY score, m.id DESC LIMIT :limit"
     )
-    failed = {row[0] for row in shown} - {each.id for each in found.candidates}
     for _ in range(_MOST_ROUNDS):
         if lineages_of(found.candidates) >= wanted:
             return

@@ -149,12 +149,15 @@ class _Search:
         # Positions run on over punctuation, so that 的好的 is found in 真的好，好的: the
         # text decides where a phrase has overlapping bigrams.
         gapless = any(phrase.gapless for phrase in (*query.phrases, *query.negative))
+        first = CANDIDATE_LIMIT if len(units_of(query)) > 1 else _MOST_OF_ONE_UNIT
         for name, path in _WORD_ROUTES:
             state = self._usable(name)
             expression = q.to_fts5(query, path) if query.servable(path) else None
             if state is None or expression is None:
                 continue
-            found = self._indexed(state, expression, marker, marker if gapless else None)
+            found = self._indexed(
+                state, expression, marker, marker if gapless else None, first=first
+            )
             if found is None:
                 continue
             notes = []
@@ -264,6 +267,7 @@ class _Search:
         check: q.Matcher | None,
         *,
         weights: Sequence[float] = (1.0,),
+        first: int = CANDIDATE_LIMIT,
     ) -> Found | None:
         """Ask an index, and read what lies in its gaps; None where it is damaged."""
         request = self._request
@@ -277,6 +281,7 @@ class _Search:
                 sort=request.sort,
                 check=check,
                 weights=weights,
+                first=first,
             )
         except apsw.CorruptError as error:
             if not is_index_corruption(self._connection, error, state.name, expression):
