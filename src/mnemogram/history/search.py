@@ -186,15 +186,17 @@ class _Search:
         """No index serves the whole query: one that narrows it, then the text itself."""
         words, trigram = self._usable(indexes.WORDS.name), self._usable(indexes.TRIGRAM.name)
         options: list[tuple[str, indexes.IndexState, str | None]] = []
-        if words is not None:
-            options.append(("fts5", words, q.to_fts5(query, "fts5", superset=True)))
         if trigram is not None and not trigram.token_version and "tool" not in self._request.roles:
             options.append(("trigram", trigram, q.to_trigram(query, stock=True)))
+        if words is not None:
+            options.append(("fts5", words, q.to_fts5(query, "fts5", superset=True)))
         for path, state, expression in options:
             if expression is None:
                 continue
             found = self._indexed(state, expression, marker, marker)
             if found is not None and found.candidates:
+                if path == "fts5":
+                    self._add_glued(found, query, marker)
                 self._add_tails(found, marker)
                 self._rank(found, query, state if path == "fts5" else None)
                 return _Answer(path, found, marker, [_FOLDING_NOTE])
