@@ -151,10 +151,12 @@ def main() -> int:
             except QueryTimeout:
                 timed_out += 1
             except Exception:  # what must not happen is what is counted
-                name = traceback.format_exc(limit=-2)
-                raised.setdefault(name, []).append(query[:200])
+                name = traceback.format_exc(limit=-2).encode("ascii", "backslashreplace").decode()
+                if name not in raised:
+                    print(name, ascii(query), file=sys.stderr, flush=True)
+                raised.setdefault(name, []).append(ascii(query[:200]))
             seconds = time.perf_counter() - before
-            worst = max(worst, (seconds, query[:200]))
+            worst = max(worst, (seconds, ascii(query[:200])))
         total = time.perf_counter() - started
     print(
         json.dumps(
@@ -169,7 +171,7 @@ def main() -> int:
                 "raised": {name: queries[:3] for name, queries in raised.items()},
                 "deadline_seconds": chosen.timeout,
                 "slowest_seconds": round(worst[0], 3),
-                "slowest_query": worst[1].encode("utf-8", "backslashreplace").decode(),
+                "slowest_query": worst[1],
                 "versions": {
                     "mnemogram": mnemogram.__version__,
                     "sqlite": apsw.sqlite_lib_version(),

@@ -55,6 +55,12 @@ cdef class Tokenizer:
             first = characters
             result.append(make_token(token.decode(errors="replace"), flags, first,
                                      first + count_characters(data, start, end)))
+        # A mark alone may fold to nothing. Between words it keeps its place, as it does in
+        # the index; at an end there is nothing to look for.
+        while result and not (<Token>result[0]).text:
+            del result[0]
+        while result and not (<Token>result[-1]).text:
+            del result[-1]
         return result
 
     def __reduce__(self):

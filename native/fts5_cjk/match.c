@@ -134,7 +134,7 @@ static void enter(tm_set *set, int index) {
   first = &set->items[p->first];
   if (p->inside) {
     head = &set->inside;
-  } else if (p->ntoken == 1 && p->prefix) {
+  } else if (p->ntoken == 1 && p->prefix && first->ntext > 0) {
     head = &set->prefixes[first_character(set->bytes + first->text, first->ntext)];
   } else {
     head = &set->slots[first->hash & set->mask];
@@ -171,14 +171,14 @@ int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags) {
   for (int i = 0; i < ntoken; i++) {
     item *it = &set->items[set->nitem + i];
     size_t needed = set->nbytes + (size_t)tokens[i].ntext;
-    if (tokens[i].ntext <= 0) return TC_ERROR;
+    if (tokens[i].ntext < 0) return TC_ERROR;
     if (needed > set->abytes) {
       char *bytes = realloc(set->bytes, needed * 2);
       if (!bytes) return TC_NOMEM;
       set->bytes = bytes;
       set->abytes = needed * 2;
     }
-    memcpy(set->bytes + set->nbytes, tokens[i].text, (size_t)tokens[i].ntext);
+    if (tokens[i].ntext) memcpy(set->bytes + set->nbytes, tokens[i].text, (size_t)tokens[i].ntext);
     it->text = set->nbytes;
     it->ntext = tokens[i].ntext;
     it->flags = tokens[i].flags;
@@ -373,7 +373,6 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
     s->next.n = 0;
     s->position++;
   }
-  if (ntoken <= 0) return TC_OK;
   for (int i = 0; rc == TC_OK && i < s->now.n; i++) {
     partial waiting = s->now.items[i];
     if ((set->mode & TM_ADJACENT) && start >= waiting.end &&
@@ -391,12 +390,12 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
         rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
     }
   }
-  index = set->prefixes[first_character(token, ntoken)];
+  index = ntoken > 0 ? set->prefixes[first_character(token, ntoken)] : -1;
   for (; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
     if (fits(set, &set->phrases[index], 0, flags, token, ntoken, &to))
       rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
   }
-  for (index = set->inside; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
+  for (index = ntoken > 0 ? set->inside : -1; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
     rc = take_inside(s, index, flags, token, ntoken, start, end);
   }
   return rc;

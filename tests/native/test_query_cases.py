@@ -150,3 +150,19 @@ def test_what_stands_inside_a_word_is_a_trigram_candidate(stored: str, asked: st
     sql = "SELECT 1 FROM t WHERE t MATCH ?"
     assert connection.execute(sql, (to_trigram(parse(asked)),)).fetchall()
     connection.close()
+
+
+MARKS = {"remove_diacritics": "2", "variants": "1", "categories": "L* N* Co Mn Mc"}
+
+
+@pytest.mark.parametrize("text", ["\u0301", "\u0301 \u0301", '"\u0301"', "\u0301*"])
+def test_a_mark_that_folds_to_nothing_is_nothing_to_search_for(text: str) -> None:
+    parsed = parse(text, config=MARKS)
+    assert parsed.root is None
+    assert not compile(parsed).matches("any text")
+
+
+def test_a_mark_between_words_keeps_its_place() -> None:
+    matcher = compile(parse('"a \u0301 b"', config=MARKS))
+    assert matcher.matches("a \u0301 b")
+    assert not matcher.matches("a b")
