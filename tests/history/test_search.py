@@ -458,6 +458,12 @@ def test_the_newest_continuation_of_a_title_comes_first(history: History) -> Non
     assert [hit.session_id for hit in result.results].count("talk") == 1
 
 
+def test_a_title_is_cut_as_its_query_is(history: History) -> None:
+    conversation(history, Session("t", title="हिन्दी किताब: यात्रा"), "hello")
+    assert [hit.session_id for hit in history.search("किताब").results] == ["t"]
+    assert [hit.session_id for hit in history.search("हिन्दी किताब यात्रा").results] == ["t"]
+
+
 def test_a_title_is_found_by_its_words_below_the_messages(history: History) -> None:
     conversation(history, Session("t", title="旅行计划：东京"), "你好")
     conversation(history, "m", "去东京")

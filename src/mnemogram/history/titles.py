@@ -9,9 +9,10 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.database import Connection
 from mnemogram.history.grouping import SESSION_COLUMNS, SessionInfo, Visibility
+from mnemogram.history.indexes import TOKEN_OPTIONS
 from mnemogram.text import fold
 
-__all__ = ["TitleHit", "title_hits"]
+__all__ = ["TitleHit", "title_hits", "title_key"]
 
 #: Titled sessions whose words are looked at, the last active first.
 _MOST_TITLES: Final = 4_000
@@ -33,11 +34,16 @@ class TitleHit:
     exact: bool
 
 
-def _continuation(title_key: str, wanted: str, title: str) -> int:
+def title_key(title: str) -> str:
+    """Return a title folded as queries are cut; what ``sessions.title_key`` holds."""
+    return fold(title, **TOKEN_OPTIONS)
+
+
+def _continuation(key: str, wanted: str, title: str) -> int:
     """Return which continuation of the wanted title a title is: 1 for itself, 0 for none."""
-    if title_key == wanted:
+    if key == wanted:
         return 1
-    head, _, number = title_key.rpartition(" ")
+    head, _, number = key.rpartition(" ")
     if head == wanted and number.isdecimal() and "#" in title:
         return int(number[:9])
     return 0
@@ -59,7 +65,7 @@ def _needles(query: q.Query) -> tuple[str, list[str]]:
 
 def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -> list[TitleHit]:
     """Return sessions by title: exact ones first, the newest continuation of all at the top."""
-    wanted = fold(query.text)
+    wanted = title_key(query.text)
     if not wanted:
         return []
     where, bindings = visibility.session_predicate()
@@ -90,7 +96,7 @@ def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list
     """Return the sessions of a folded title and its continuations, the newest of all first."""
     where, bindings = visibility.session_predicate()
     found: list[tuple[int, int, TitleHit]] = []
-    for active, title_key, *columns in connection.execute(
+    for active, key, *columns in connection.execute(
         f"SELECT s.last_active_at, s.title_key, {SESSION_COLUMNS}"
         " FROM sessions AS s INDEXED BY sessions_by_title"
         # A continuation's key goes on with a space; the character after it is "!".
@@ -99,7 +105,7 @@ def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list
         {**bindings, "wanted": wanted, "most": _MOST_OF_ONE_TITLE},
     ):
         session = visibility.session(columns)
-        number = _continuation(title_key, wanted, session.title or "")
+        number = _continuation(key, wanted, session.title or "")
         if number:
             found.append((number, active, TitleHit(session, active, True)))
     found.sort(key=lambda each: each[:2], reverse=True)

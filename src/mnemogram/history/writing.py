@@ -17,7 +17,7 @@ from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history.models import ROLES, AppendResult, Message, Session, to_microseconds
 from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
-from mnemogram.text import fold
+from mnemogram.history.titles import title_key
 
 __all__ = [
     "NO_TIME",
@@ -235,7 +235,7 @@ def upsert_session(
         The store's id of the session, and its source.
     """
     started = None if session.started_at is None else to_microseconds(session.started_at)
-    title_key = fold(session.title) or None if session.title else None
+    folded_title = title_key(session.title) or None if session.title else None
     # A session starts with its first message unless its host knows better. Where no time
     # is known at all it is that of the import, so that expiry lets it live its time.
     beginning = next(each for each in (started, first, now) if each is not None)
@@ -251,7 +251,7 @@ def upsert_session(
                 session.id,
                 session.source,
                 session.title,
-                title_key,
+                folded_title,
                 session.model,
                 session.parent,
                 beginning,
@@ -272,7 +272,7 @@ def upsert_session(
             "UPDATE sessions SET source = ?, title = coalesce(?, title),"
             " title_key = coalesce(?, title_key), model = coalesce(?, model),"
             " started_at = coalesce(?, started_at) WHERE id = ?",
-            (source, session.title, title_key, session.model, started, row_id),
+            (source, session.title, folded_title, session.model, started, row_id),
         )
     if session.parent is not None and session.parent != parent_key:
         link_parent(connection, row_id, session.parent, notes)
