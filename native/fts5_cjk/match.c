@@ -395,7 +395,8 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
     if (fits(set, &set->phrases[index], 0, flags, token, ntoken, &to))
       rc = take(s, index, 0, s->position, 0, flags, token, ntoken, 0, to, start, end);
   }
-  for (index = ntoken > 0 ? set->inside : -1; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
+  index = ntoken > 0 ? set->inside : -1;
+  for (; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
     rc = take_inside(s, index, flags, token, ntoken, start, end);
   }
   return rc;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -115,10 +116,11 @@ def _fill(history: History, corpus: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> History:
-    history = History.open(tmp_path_factory.mktemp("fuzz") / "s.db", synchronous="normal")
-    _fill(history, [word + glue for word in WORDS for glue in GLUE])
-    return history
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
+    path = tmp_path_factory.mktemp("fuzz") / "s.db"
+    with History.open(path, synchronous="normal") as history:
+        _fill(history, [word + glue for word in WORDS for glue in GLUE])
+        yield history
 
 
 @settings(max_examples=150, deadline=None)

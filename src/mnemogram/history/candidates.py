@@ -95,25 +95,25 @@ class _Rows:
     def __init__(self, connection: Connection, visibility: Visibility, check: Matcher | None):
         self._connection = connection
         self._visibility = visibility
-        self._check = check
+        self.check = check
 
     def admit(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
         """Turn rows of :func:`_columns` into candidates, those whose text passes."""
         admitted = []
         for row_id, role, timestamp, score, *session in rows:
-            if self._check is not None and not self._passes(row_id):
+            if self.check is not None and not self._passes(row_id):
                 continue
             info = self._visibility.session(session)
             admitted.append(Candidate(row_id, info, role, timestamp, -score))
         return admitted
 
     def _passes(self, row_id: int) -> bool:
-        assert self._check is not None
+        assert self.check is not None
         self._connection.check_deadline()
         for columns in self._connection.execute(
             "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
         ):
-            return bool(self._check.matches(*columns))
+            return bool(self.check.matches(*columns))
         return False
 
 
@@ -338,7 +338,7 @@ def _by_time(
     where, bindings = visibility.predicate()
     edge, order = ("max", "DESC") if sort == "newest" else ("min", "ASC")
     found = Found()
-    if rows._check is None:
+    if rows.check is None:
         statement = (
             f"SELECT {_columns('0.0', f'{edge}(m.timestamp)')}"
             f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"

@@ -104,7 +104,6 @@ class Visibility:
         after: int | None = None,
         before: int | None = None,
     ) -> None:
-        self._connection = connection
         self._sessions: dict[int, SessionInfo] = {}
         session = [f"s.source NOT IN {HIDDEN_SOURCES}"]
         message = ["m.state <> 'rewound'"]

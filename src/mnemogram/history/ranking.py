@@ -92,8 +92,8 @@ class Evidence:
         weighted: phrases with their weights; a phrase named twice keeps the larger.
         average: average length of a text in tokens.
         substring: phrases may begin and end inside words.
-        spelled: phrases by the letters of their query, diacritics and all: further
-            evidence for words that folding makes alike.
+        spelled: phrases by the letters of their query, diacritics and all, for words
+            that folding makes alike; they add to the score of a text that has any.
     """
 
     def __init__(

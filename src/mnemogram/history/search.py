@@ -25,7 +25,7 @@ from mnemogram.history.damage import is_index_corruption
 from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
-from mnemogram.history.relaxing import evidence_of, relax, units_of
+from mnemogram.history.relaxing import Unit, evidence_of, relax, units_of
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
 from mnemogram.history.titles import TitleHit, title_hits
@@ -91,6 +91,7 @@ class _Search:
             after=request.after,
             before=request.before,
         )
+        self._units: list[Unit] = []
         self._wanted = request.limit + 1  # one more tells whether there is a next page
 
     @property
@@ -109,6 +110,7 @@ class _Search:
 
     def run(self, query: q.Query) -> _Answer:
         """Answer by the first route that finds something."""
+        self._units = units_of(query)
         answer = self._strict(query)
         if not self._request.cascade:
             return answer
@@ -126,8 +128,10 @@ class _Search:
 
     def _filled_up(self, answer: _Answer, query: q.Query) -> _Answer:
         """Add to what holds all of a sentence what holds parts of it, below."""
-        missing = self._request.limit - lineages_of(answer.found.candidates)
-        if missing <= 0 or self._request.sort != "relevance" or not _is_sentence(query):
+        held = lineages_of(answer.found.candidates)
+        if held >= self._request.limit or self._request.sort != "relevance":
+            return answer
+        if not _is_sentence(query):
             return answer
         relaxed = self._relaxed(query)
         whole = {each.id for each in answer.found.candidates}
@@ -137,7 +141,6 @@ class _Search:
         for each in answer.found.candidates:
             each.score += best + 1.0
         answer.found.add(relaxed.found)
-        held = len({each.session.root for each in answer.found.candidates if each.id in whole})
         notes = [
             *answer.notes,
             f"The first {held} of all results hold all of the query, the others parts of it.",
@@ -149,7 +152,7 @@ class _Search:
         # Positions run on over punctuation, so that 的好的 is found in 真的好，好的: the
         # text decides where a phrase has overlapping bigrams.
         gapless = any(phrase.gapless for phrase in (*query.phrases, *query.negative))
-        first = CANDIDATE_LIMIT if len(units_of(query)) > 1 else _MOST_OF_ONE_UNIT
+        first = CANDIDATE_LIMIT if len(self._units) > 1 else _MOST_OF_ONE_UNIT
         for name, path in _WORD_ROUTES:
             state = self._usable(name)
             expression = q.to_fts5(query, path) if query.servable(path) else None
@@ -234,9 +237,7 @@ class _Search:
             state = self._usable(name)
             if state is None:
                 continue
-            units = [
-                unit for unit in units_of(query) if path == "cjk" or unit.phrase.servable(path)
-            ]
+            units = [unit for unit in self._units if path == "cjk" or unit.phrase.servable(path)]
             if len(units) < 2:
                 return None
             sizes = statistics(self._connection, name)
@@ -333,7 +334,7 @@ class _Search:
     ) -> None:
         if self._request.sort != "relevance" or not found.candidates or not found.ranked:
             return
-        units = units_of(query)
+        units = self._units
         counts: dict[q.Phrase, int] = {}
         sizes = Statistics(1, 50.0)
         if state is not None:
