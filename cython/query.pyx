@@ -30,7 +30,7 @@ CLUSTER = TC_CLUSTER
 EMOJI = TC_EMOJI
 SINGLE = TC_SINGLE
 
-# The arguments of the index that sees every message; a query is cut with the same.
+# The arguments of a query that names none; a history names those of its indexes.
 DEFAULT_OPTIONS = {"remove_diacritics": "2", "variants": "1"}
 
 include "query_tree.pxi"

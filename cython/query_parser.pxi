@@ -282,7 +282,7 @@ def parse(str text not None, config=None):
     Args:
         text: the query; at most 2,048 characters, 64 terms and 20 nested groups are used.
         config: arguments of the tokenizer by name, those of the index that will be asked; by
-            default those of the message index.
+            default ``remove_diacritics 2 variants 1``.
 
     Returns:
         The query.

@@ -81,7 +81,7 @@ cdef dict tokenizers = {}
 
 
 def tokenizer_for(options=None):
-    """Return the (shared) tokenizer for ``options``, by default those of the message index."""
+    """Return the (shared) tokenizer for ``options``, by default DEFAULT_OPTIONS."""
     cdef tuple key
     chosen = DEFAULT_OPTIONS if options is None else options
     key = tuple(sorted((str(name), str(value)) for name, value in chosen.items()))

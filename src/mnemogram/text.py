@@ -69,8 +69,8 @@ def config(**options: str | int | bool) -> text_core.Config:
         **options: ``remove_diacritics`` (0, 1 or 2), ``categories``, ``tokenchars``,
             ``separators`` as SQLite's unicode61 takes them; ``variants`` (0 or 1) folds
             traditional Chinese characters to simplified ones; ``compat`` (0 or 1) leaves
-            only unicode61 and plain bigrams. What is not given is as in a store's index:
-            ``remove_diacritics=2, variants=1``.
+            only unicode61 and plain bigrams. What is not given is
+            ``remove_diacritics=2, variants=1``, as in a scene memory's index.
 
     Raises:
         InvalidArgument: an option is unknown or its value is not allowed.
@@ -88,8 +88,9 @@ def tokenize(text: str, *, query: bool = False, **options: str | int | bool) -> 
         query: cut as a query: the last character of a run is not repeated as a token of
             its own.
         **options: tokenizer options, see `config`. Unlike the bare SQLite tokenizer, which
-            has unicode61's defaults, this function has the store's:
-            ``remove_diacritics=2, variants=1``.
+            has unicode61's defaults, this function folds as a store does:
+            ``remove_diacritics=2, variants=1``. The indexes of a history also count
+            combining marks as letters: ``**mnemogram.history.indexes.TOKEN_OPTIONS``.
 
     Returns:
         The tokens in order, with offsets in code points.
