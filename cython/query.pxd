@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Contract of the query module: a query's tree, its printers and its matcher.
 cimport cython
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from text_core cimport tc_config, tc_token_fn
 
@@ -37,6 +37,17 @@ cdef extern from "match.h" nogil:
     int tm_scan(const tm_set *set, int flags, const char *text, int n, void *context,
                 tm_hit_fn hit, int *length)
     int tm_evaluate(const int *program, int n, const uint8_t *seen)
+
+
+cdef extern from "grams.h" nogil:
+    ctypedef struct tg_set:
+        pass
+
+    int tg_set_new(const tc_config *config, int most, tg_set **out)
+    void tg_set_free(tg_set *set)
+    int tg_set_add(tg_set *set, const char *text, int n)
+    int tg_set_size(const tg_set *set)
+    int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length)
 
 
 @cython.final
@@ -115,3 +126,23 @@ cdef class Matcher:
                        list dropped) except *
     cdef int scan(self, int flags, bytes data, void *context, tm_hit_fn hit,
                   int *length) except -1
+
+
+@cython.final
+cdef class Scorer:
+    cdef Matcher matcher
+    cdef Tokenizer tokenizer         # keeps the grams' config alive
+    cdef tg_set *grams               # owned; NULL without grams
+    cdef int nphrase, ncolumn, ngram
+    cdef double average, k, b, grams_weight
+    cdef double *weights             # of the phrases
+    cdef double *columns             # weights of the columns
+    cdef Py_ssize_t *found           # of one text, by phrase
+    cdef int *position               # of each phrase's last occurrence
+    cdef double *frequencies         # of one row, by phrase
+    cdef uint32_t *counts            # of one text, by gram
+    cdef Py_ssize_t nrow, allocated
+    cdef double *scored              # by row: what its phrases give
+    cdef double *lengths             # by row: its grams
+    cdef float *rows                 # by row and gram: frequencies
+    cdef int make_room(self) except -1

@@ -6,7 +6,8 @@ from unicodedata import category
 
 cimport cython
 from libc.limits cimport INT_MAX
-from libc.stdint cimport uint8_t
+from libc.math cimport log
+from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
 from text_core cimport (
@@ -37,3 +38,4 @@ include "query_tree.pxi"
 include "query_parser.pxi"
 include "query_print.pxi"
 include "query_match.pxi"
+include "query_score.pxi"

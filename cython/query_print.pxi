@@ -37,13 +37,15 @@ cdef str wrapped(Node node, str text):
     return text if isinstance(node, Phrase) else f"({text})"
 
 
-cdef tuple print_tree(Node node, str route, bint superset):
+cdef tuple print_tree(Node node, str route, bint superset, object unasked=frozenset()):
     """(node, text) of what a route can serve, or (None, None)."""
     cdef list nodes = [], texts = []
     if isinstance(node, Phrase):
         if route == "cjk" or route == "fts5":
             if superset and not (<Phrase>node).servable(route):
                 return None, None
+            if node in unasked:
+                return print_beginning(<Phrase>node)
             return node, quoted_string((<Phrase>node).text) + (" *" if (<Phrase>node).prefix else "")
         trigrams = trigrams_of(<Phrase>node, route == "stock_trigram")
         if not trigrams:
@@ -52,17 +54,17 @@ cdef tuple print_tree(Node node, str route, bint superset):
             return node, quoted_string(trigrams[0])
         return node, "(" + " AND ".join([quoted_string(item) for item in trigrams]) + ")"
     if isinstance(node, Not):
-        kept, keep = print_tree((<Not>node).keep, route, superset)
+        kept, keep = print_tree((<Not>node).keep, route, superset, unasked)
         if kept is None:
             return None, None
-        if superset and not exact((<Not>node).drop, route):
+        if superset and not exact((<Not>node).drop, route, unasked):
             return kept, keep
-        dropped, drop = print_tree((<Not>node).drop, route, superset)
+        dropped, drop = print_tree((<Not>node).drop, route, superset, unasked)
         if dropped is None:
             return kept, keep
         return node, f"{wrapped(kept, keep)} NOT {wrapped(dropped, drop)}"
     for child in (<object>node).children:
-        printed, text = print_tree(child, route, superset)
+        printed, text = print_tree(child, route, superset, unasked)
         if printed is not None:
             nodes.append(printed)
             texts.append(text)
@@ -75,16 +77,25 @@ cdef tuple print_tree(Node node, str route, bint superset):
     return node, joined_text("AND" if isinstance(node, And) else "OR", nodes, texts)
 
 
-cdef bint exact(Node node, str route) except -1:
+cdef tuple print_beginning(Phrase phrase):
+    """A phrase without its last token, which is not to be asked for."""
+    cdef Py_ssize_t end
+    if len(phrase.tokens) < 2:
+        return None, None
+    end = (<Token>phrase.tokens[len(phrase.tokens) - 2]).end
+    return phrase, quoted_string(phrase.text[:end - phrase.start])
+
+
+cdef bint exact(Node node, str route, object unasked=frozenset()) except -1:
     """Whether a route finds exactly what a node matches, so that it may be excluded there."""
     cdef list every = []
     if route != "cjk" and route != "fts5":
         return False
     leaves(node, True, every, every)
-    return all([leaf.servable(route) for leaf in every])
+    return all([leaf.servable(route) and leaf not in unasked for leaf in every])
 
 
-def to_fts5(query, str route not None="cjk", *, bint superset=False):
+def to_fts5(query, str route not None="cjk", *, bint superset=False, unasked=()):
     """Print a query as an FTS5 MATCH expression.
 
     Every term is a quoted string, cut by FTS5 with the index's own tokenizer; NUL is printed as a
@@ -95,6 +106,7 @@ def to_fts5(query, str route not None="cjk", *, bint superset=False):
         route: ``cjk`` (an index by cjk_unicode61) or ``fts5`` (by unicode61).
         superset: leave out what the route cannot serve exactly, such that the result can only be
             wider; the texts found must then be checked by a :class:`Matcher`.
+        unasked: phrases whose last token is not asked for; makes the result a superset.
 
     Returns:
         The expression, or ``None`` where nothing can be asked.
@@ -106,7 +118,8 @@ def to_fts5(query, str route not None="cjk", *, bint superset=False):
     cdef Node root = root_of(query)
     if route not in ("cjk", "fts5"):
         raise ValueError(f"unknown route {route!r}")
-    return None if root is None else print_tree(root, route, superset)[1]
+    unasked = frozenset(unasked)
+    return None if root is None else print_tree(root, route, superset or bool(unasked), unasked)[1]
 
 
 def to_trigram(query, *, bint stock=False):

@@ -47,6 +47,7 @@ __all__ = [
     "deadline",
     "file_errors",
     "private_directory",
+    "share_of_deadline",
     "translated",
     "user_directory",
     "user_key",
@@ -249,6 +250,18 @@ def deadline(connection: Connection, seconds: float | None) -> Iterator[None]:
     finally:
         clock.deadline_at = outer
         _arm(connection)
+
+
+@contextlib.contextmanager
+def share_of_deadline(connection: Connection, share: float) -> Iterator[None]:
+    """Bound the block to a share of the time that is left; no bound without a deadline.
+
+    Raises:
+        QueryTimeout: the share passed. Whether time is left, ``check_deadline`` tells.
+    """
+    remaining = connection.remaining()
+    with deadline(connection, None if remaining is None else max(0.0, remaining * share)):
+        yield
 
 
 def _arm(connection: Connection) -> None:

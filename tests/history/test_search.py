@@ -492,6 +492,33 @@ def test_a_short_word_with_its_own_diacritics_ranks_first(history: History) -> N
         assert f" {word} " in next(m.content for m in result.results[0].messages if m.anchor)
 
 
+def test_a_word_found_by_folding_ranks_below_its_own_spelling(history: History) -> None:
+    for number, text in enumerate(("con hổ", "cái hồ", "the cafe", "the café")):
+        history.append(f"s{number}", [Message("user", text)])
+    for word, session in (("hồ", "s1"), ("hổ", "s0"), ("café", "s3")):
+        result = history.search(word, limit=2)
+        assert result.search_path == "cjk"
+        assert result.count == 2
+        assert result.results[0].session_id == session
+
+
+def test_what_clitics_and_compounds_leave_of_a_word_ranks_first(history: History) -> None:
+    texts = (
+        "die Verkehrsampeln an der Kreuzung sind heute kaputt",
+        "die Krankenversicherungen zahlen das heute nicht",
+        "قرأت في المساء رسالة طويلة من صديقي",
+        "قرأت في المساء كتابا طويلا لصديقي",
+    )
+    for number, text in enumerate(texts):
+        history.append(f"s{number}", [Message("user", text)])
+    german = history.search("welche Versicherung kann heute die Behandlung zahlen")
+    assert german.search_path == "cjk_or"
+    assert german.results[0].session_id == "s1"
+    arabic = history.search("متى قرأت الكتاب الطويل في المساء")
+    assert arabic.search_path == "cjk_or"
+    assert arabic.results[0].session_id == "s3"
+
+
 def test_tool_json_does_not_outrank_a_message(history: History) -> None:
     calls = [{"function": {"name": "search", "arguments": '{"query": "渡口 渡口 渡口"}'}}]
     history.append("agent", [Message("assistant", "好的", tool_calls=calls)])

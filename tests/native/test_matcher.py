@@ -141,6 +141,19 @@ def test_index_matcher_and_evaluator_find_the_same_rows(
         )
 
 
+@given(documents, queries, st.data())
+def test_what_is_not_asked_for_only_widens_what_is_found(
+    index: Index, rows: list[Row], text: str, data: st.DataObject
+) -> None:
+    query = parse(text)
+    phrases = [*query.phrases, *query.negative]
+    unasked = data.draw(st.lists(st.sampled_from(phrases))) if phrases else []
+    expression = to_fts5(query, superset=True, unasked=unasked)
+    if expression is not None:
+        index.fill(rows)
+        assert index.found(expression) >= evaluated(query.root, rows)
+
+
 @given(documents, queries)
 def test_trigram_candidates_hold_every_row_found_inside_words(
     trigram_index: Index, rows: list[Row], text: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Queries: any string to a tree, the tree to FTS5 expressions and to a matcher of texts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, final
 
 _Route = Literal["cjk", "fts5", "trigram", "stock_trigram", "like"]
@@ -96,13 +96,35 @@ class Matcher:
     ) -> list[tuple[int, int, int]]: ...
     def count(self, text: str | bytes) -> tuple[list[int], int]: ...
 
+@final
+class Scorer:
+    def __new__(
+        cls,
+        matcher: Matcher,
+        weights: Sequence[float],
+        columns: Sequence[float],
+        average: float,
+        *,
+        k: float = 1.2,
+        b: float = 0.6,
+        grams_of: str = "",
+        grams_by: Tokenizer | None = None,
+        grams_weight: float = 0.0,
+    ) -> Scorer: ...
+    def add(self, *columns: str | bytes | None) -> None: ...
+    def scores(self) -> list[float]: ...
+
 def parse(text: str, config: _Options | None = None) -> Query: ...
 def phrase(text: str, *, prefix: bool = False, config: _Options | None = None) -> Phrase | None: ...
 def compile(
     query: Query | Node | None, *, substring: bool = False, adjacent: bool = False
 ) -> Matcher: ...
 def to_fts5(
-    query: Query | Node | None, route: Literal["cjk", "fts5"] = "cjk", *, superset: bool = False
+    query: Query | Node | None,
+    route: Literal["cjk", "fts5"] = "cjk",
+    *,
+    superset: bool = False,
+    unasked: Iterable[Phrase] = (),
 ) -> str | None: ...
 def to_trigram(query: Query | Node | None, *, stock: bool = False) -> str | None: ...
 def tokenizer_for(options: _Options | None = None) -> Tokenizer: ...

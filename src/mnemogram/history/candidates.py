@@ -15,14 +15,13 @@ from typing import Any, Final
 import apsw
 
 from mnemogram._native.query import Matcher
-from mnemogram.database import Connection, deadline
+from mnemogram.database import Connection, share_of_deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import indexes
 from mnemogram.history.grouping import (
     SESSION_COLUMNS,
     Candidate,
     Visibility,
-    best_of_lineages,
 )
 
 __all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "from_scan", "lineages_of"]
@@ -46,12 +45,14 @@ class Found:
         exhausted: no match is left unexamined.
         complete: every message was looked at, by an index or by eye.
         ranked: False where ranking ran out of time and the newest were taken.
+        scored: False where the exact scores ran out of time and the index's were kept.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     exhausted: bool = True
     complete: bool = True
     ranked: bool = True
+    scored: bool = True
 
     def add(self, other: Found) -> None:
         """Take over another's candidates, each message once."""
@@ -60,6 +61,7 @@ class Found:
         self.exhausted &= other.exhausted
         self.complete &= other.complete
         self.ranked &= other.ranked
+        self.scored &= other.scored
 
 
 def lineages_of(candidates: Iterable[Candidate]) -> int:
@@ -149,11 +151,9 @@ def from_index(
         if found_by_id is not None:
             return found_by_id
         return _by_time(connection, visibility, table, expression, rows, wanted, sort)
-    remaining = connection.remaining()
-    share = None if remaining is None else max(0.0, remaining * _RANKING_SHARE)
     found = Found()
     try:
-        with deadline(connection, share):
+        with share_of_deadline(connection, _RANKING_SHARE):
             score = _score_sql(connection, table, weights)
             _by_rank(connection, visibility, table, expression, score, rows, wanted, first, found)
     except QueryTimeout:
@@ -365,6 +365,15 @@ def _by_time(
 # --- by eye ----------------------------------------------------------------------------
 
 
+def _leads(edges: dict[int, int], root: int, moment: int, sort: str) -> bool:
+    """Whether a match is the first met of its lineage, or would be shown before those met."""
+    edge = edges.get(root)
+    if edge is None or (sort == "newest" and moment > edge) or (sort == "oldest" and moment < edge):
+        edges[root] = moment
+        return True
+    return False
+
+
 def from_scan(
     connection: Connection,
     visibility: Visibility,
@@ -378,7 +387,8 @@ def from_scan(
 ) -> Found:
     """Return visible messages with low < id <= high that match, by reading their text.
 
-    Newest first, so that a scan that runs out of time has seen what matters most.
+    Newest first (oldest first where they are asked for), so that a scan that runs out of
+    time has seen what matters most.
 
     Args:
         ranges: pairs of (low, high].
@@ -387,31 +397,31 @@ def from_scan(
     """
     where, bindings = visibility.predicate()
     found = Found()
-    remaining = connection.remaining()
-    seconds = None if remaining is None else remaining * share
-    limit = CANDIDATE_LIMIT
+    edges: dict[int, int] = {}
+    order = "ASC" if sort == "oldest" else "DESC"
     try:
-        with deadline(connection, seconds):
-            for low, high in sorted(ranges, reverse=True):
+        with share_of_deadline(connection, share):
+            for low, high in sorted(ranges, reverse=sort != "oldest"):
                 for row in connection.execute(
                     "SELECT m.content, m.tool_name, m.tool_calls,"
                     f" m.id, m.role, m.timestamp, {SESSION_COLUMNS}"
                     " FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
                     f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"
-                    " ORDER BY m.id DESC",
+                    f" ORDER BY m.id {order}",
                     {**bindings, "low": low, "high": high},
                 ):
                     if not matcher.matches(*row[:3]):
                         continue
                     info = visibility.session(row[6:])
+                    enough = len(found.candidates) >= CANDIDATE_LIMIT
+                    leads = _leads(edges, info.root, row[5], sort)
+                    if enough and not leads:
+                        continue  # one talkative session is not to fill the memory
                     found.candidates.append(Candidate(row[3], info, row[4], row[5], 0.0))
-                    enough = len(found.candidates) >= limit and sort != "oldest"
                     if enough and lineages_of(found.candidates) >= wanted:
                         found.exhausted = found.complete = False
                         return found
     except QueryTimeout:
         connection.check_deadline()
         found.exhausted = found.complete = False
-    if sort == "oldest" and len(found.candidates) > limit:
-        found.candidates, _ = best_of_lineages(found.candidates, limit, key=sort)
     return found

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mnemogram._native.query import Matcher, Node, Or, compile
+from mnemogram._native.query import Matcher, Node, Or, Scorer, compile, tokenizer_for
 from mnemogram.database import Connection
 from mnemogram.history.candidates import CANDIDATE_LIMIT, COLUMN_WEIGHTS
 from mnemogram.history.grouping import Candidate
@@ -86,14 +86,15 @@ def idf(rows: int, matching: int) -> float:
 
 
 class Evidence:
-    """Weighted phrases to look for in a text.
+    """What speaks for a text: weighted phrases, and the trigrams of a query's words.
 
     Args:
         weighted: phrases with their weights; a phrase named twice keeps the larger.
         average: average length of a text in tokens.
         substring: phrases may begin and end inside words.
-        spelled: phrases by the letters of their query, diacritics and all, for words
-            that folding makes alike; they add to the score of a text that has any.
+        grams_of: a query whose words also count by their trigrams; None for none.
+        grams_by: options of the tokenizer that the trigrams are cut with.
+        grams_weight: what all trigrams of the query count together.
     """
 
     def __init__(
@@ -102,52 +103,32 @@ class Evidence:
         average: float,
         *,
         substring: bool = False,
-        spelled: Iterable[tuple[Node, float]] = (),
+        grams_of: str = "",
+        grams_by: Mapping[str, str] | None = None,
+        grams_weight: float = 0.0,
     ) -> None:
         weights: dict[Node, float] = {}
         for node, weight in weighted:
             weights[node] = max(weight, weights.get(node, 0.0))
         self._matcher: Matcher = compile(Or(list(weights)), substring=substring)
         self._weights = [weights[each] for each in self._matcher.phrases]
-        exact = dict(spelled)
-        self._spelled = compile(Or(list(exact))) if exact else None
-        self._spelled_weights = (
-            [exact[each] for each in self._spelled.phrases] if self._spelled else []
-        )
         self._average = average
+        self._grams = (grams_of, grams_by, grams_weight)
 
-    def score(self, columns: Sequence[str | None]) -> float:
-        """Return the BM25 score of a row's columns, in the order of the index."""
-        frequencies, length = _frequencies(self._matcher, columns)
-        norm = _K * (1.0 - _B + _B * length / self._average)
-        score = _bm25(frequencies, self._weights, norm)
-        if self._spelled is not None and score:
-            frequencies, _ = _frequencies(self._spelled, columns)
-            score += _bm25(frequencies, self._spelled_weights, norm)
-        return score
-
-
-def _frequencies(matcher: Matcher, columns: Sequence[str | None]) -> tuple[list[float], int]:
-    """Return how often each phrase stands in a row, weighted by column, and its length."""
-    frequencies = [0.0] * len(matcher.phrases)
-    length = 0
-    for text, weight in zip(columns, COLUMN_WEIGHTS, strict=True):
-        if not text:
-            continue
-        counts, tokens = matcher.count(text)
-        length += tokens
-        for place, count in enumerate(counts):
-            if count:
-                frequencies[place] += weight * count
-    return frequencies, length
-
-
-def _bm25(frequencies: list[float], weights: list[float], norm: float) -> float:
-    return sum(
-        weight * tf * (_K + 1.0) / (tf + norm)
-        for tf, weight in zip(frequencies, weights, strict=True)
-        if tf
-    )
+    def scorer(self) -> Scorer:
+        """Return what scores the rows of one search, given all of them."""
+        text, options, weight = self._grams
+        return Scorer(
+            self._matcher,
+            self._weights,
+            COLUMN_WEIGHTS,
+            self._average,
+            k=_K,
+            b=_B,
+            grams_of=text,
+            grams_by=None if options is None else tokenizer_for(options),
+            grams_weight=weight,
+        )
 
 
 def rerank(
@@ -169,13 +150,16 @@ def rerank(
         heads.setdefault(each.session.root, each)
     chosen = {each.id: each for each in candidates[:most]}
     chosen |= {each.id: each for each in list(heads.values())[:most]}
-    scores: dict[int, float] = {}
+    scorer = evidence.scorer()
+    rows: list[int] = []
     for row_id, *columns in connection.execute(
         "SELECT m.id, substr(m.content, 1, ?), m.tool_name, substr(m.tool_calls, 1, ?)"
         " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
         (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
     ):
-        scores[row_id] = evidence.score(columns)
+        scorer.add(*columns)
+        rows.append(row_id)
+    scores = dict(zip(rows, scorer.scores(), strict=True))
     for each in candidates:
         if each.id in scores:
             each.score = scores[each.id]

@@ -16,7 +16,7 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.history.ranking import Evidence, Statistics, idf
 
-__all__ = ["Relaxed", "Unit", "evidence_of", "relax", "units_of"]
+__all__ = ["Relaxed", "Unit", "evidence_of", "loses_diacritics", "relax", "units_of"]
 
 #: Postings a relaxed query may read: a share of the rows, and never fewer than this.
 _POSTINGS_SHARE: Final = 0.04
@@ -25,10 +25,11 @@ _MOST_UNITS: Final = 48
 _LEAST_UNITS: Final = 3
 #: Weight of a word that only begins like the query's, and of phrases of two units.
 _STEM_WEIGHT: Final = 0.5
-_PAIR_WEIGHT: Final = 0.15
+_PAIR_WEIGHT: Final = 0.3
 _RUN_WEIGHT: Final = 0.1
-#: Share of a short word's weight that goes to its own spelling, diacritics and all.
-_SPELLING_WEIGHT: Final = 0.5
+#: Weight of the trigrams of words, and of clusters, beside the words themselves.
+_GRAMS: Final = 0.7
+_CLUSTER_GRAMS: Final = 1.5
 _SHORTEST_STEM: Final = 4
 _TRUNCATED: Final = 5
 _TRUNCATED_SHARE: Final = 0.6
@@ -239,16 +240,16 @@ def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, 
             yield query.text[left.start : right.end], left, right
 
 
-def _as_spelled(query: q.Query, unit: Unit) -> q.Phrase | None:
-    """Return a word with its diacritics, where folding took them off: hổ is not hồ."""
-    text = query.text[unit.start : unit.end]
-    if text.isascii() or not unit.phrase.flags & q.WORD:
-        return None
+def loses_diacritics(query: q.Query, units: list[Unit]) -> bool:
+    """Whether folding takes off what may tell a word of the query from others: hổ, not hồ."""
     options = {**query.tokenizer.options, "remove_diacritics": "0"}
-    phrase = q.phrase(text, config=options)
-    if phrase is None or phrase.tokens[0].text == unit.phrase.tokens[0].text:
-        return None
-    return phrase
+    for unit in units:
+        text = query.text[unit.start : unit.end]
+        if unit.phrase.flags & q.WORD and not text.isascii():
+            spelled = q.phrase(text, config=options)
+            if spelled is not None and spelled.tokens[0].text != unit.phrase.tokens[0].text:
+                return True
+    return False
 
 
 def evidence_of(
@@ -258,11 +259,15 @@ def evidence_of(
     statistics: Statistics,
     *,
     substring: bool = False,
+    grams: bool = False,
 ) -> Evidence:
-    """Return what speaks for a text: units, pairs of them, and whole runs, by rarity."""
+    """Return what speaks for a text: units, pairs of them, and whole runs, by rarity.
+
+    Args:
+        grams: whether words also count by their trigrams.
+    """
     rows = statistics.rows
     weighted: list[tuple[q.Node, float]] = []
-    spelled: list[tuple[q.Node, float]] = []
     rarity: dict[q.Phrase, float] = {}
     for unit in units:
         if unit.single and counts and unit.phrase not in counts:
@@ -275,11 +280,6 @@ def evidence_of(
             weighted.append((unit.phrase, weight * (1.0 - _STEM_WEIGHT)))
             weighted.append((unit.stem, stem * _STEM_WEIGHT))
             continue
-        # In short words a diacritic is often all that tells one from another.
-        exact = _as_spelled(query, unit)
-        if exact is not None:
-            spelled.append((exact, _SPELLING_WEIGHT * weight))
-            weight *= 1.0 - _SPELLING_WEIGHT
         weighted.append((unit.phrase, weight))
     for lone, frequency in counts.items():
         if lone not in rarity and lone.prefix and len(lone.text) == 1:
@@ -299,4 +299,16 @@ def evidence_of(
                 weighted.append(
                     (whole, _RUN_WEIGHT * sum(rarity[each.phrase] for each in members) / 2)
                 )
-    return Evidence(weighted, statistics.average, substring=substring, spelled=spelled)
+    words = sum(
+        rarity[unit.phrase] * (_CLUSTER_GRAMS if unit.phrase.flags & q.CLUSTER else _GRAMS)
+        for unit in units
+        if unit.phrase.flags & (q.WORD | q.CLUSTER)
+    )
+    return Evidence(
+        weighted,
+        statistics.average,
+        substring=substring,
+        grams_of=query.text if grams else "",
+        grams_by={**options, "remove_diacritics": "0"},
+        grams_weight=words if grams else 0.0,
+    )

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import apsw
 
 from mnemogram._native import query as q
-from mnemogram.database import Connection
+from mnemogram.database import Connection, share_of_deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import display, indexes, status
 from mnemogram.history.candidates import (
@@ -21,11 +21,12 @@ from mnemogram.history.candidates import (
     from_scan,
     lineages_of,
 )
+from mnemogram.history.costs import dear_prefixes
 from mnemogram.history.damage import is_index_corruption
 from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
-from mnemogram.history.relaxing import Unit, evidence_of, relax, units_of
+from mnemogram.history.relaxing import Unit, evidence_of, loses_diacritics, relax, units_of
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
 from mnemogram.history.titles import TitleHit, title_hits
@@ -46,11 +47,16 @@ _MOST_WORDS_INSIDE: Final = 4
 _GAP_SHARE: Final = 0.5
 #: Share of the remaining time for reading everything, so that an answer can follow.
 _SCAN_SHARE: Final = 0.8
-_EVERY_ID: Final = (0, 2**63 - 1)
+#: Shares for scoring what was found, and for filling it up with parts of a sentence.
+_SCORING_SHARE: Final = 0.6
+_FILLING_SHARE: Final = 0.7
+_TITLES_SHARE: Final = 0.5
+_EVERYTHING: Final = ((0, 2**63 - 1),)
 _FOLDING_NOTE: Final = (
     "Without the tokenizer extension other widths and variants of characters may be missed."
 )
-_WORD_ROUTES: Final[tuple[tuple[str, Literal["cjk", "fts5"]], ...]] = (
+_WordPath: TypeAlias = Literal["cjk", "fts5"]
+_WORD_ROUTES: Final[tuple[tuple[str, _WordPath], ...]] = (
     (indexes.CJK.name, "cjk"),
     (indexes.WORDS.name, "fts5"),
 )
@@ -92,6 +98,7 @@ class _Search:
             before=request.before,
         )
         self._units: list[Unit] = []
+        self._dear: dict[q.Phrase, int] = {}
         self._wanted = request.limit + 1  # one more tells whether there is a next page
 
     @property
@@ -133,7 +140,16 @@ class _Search:
             return answer
         if not _is_sentence(query):
             return answer
-        relaxed = self._relaxed(query)
+        try:
+            with share_of_deadline(self._connection, _FILLING_SHARE):
+                relaxed = self._relaxed(query)
+        except QueryTimeout:
+            self._connection.check_deadline()
+            answer.notes.append(
+                "Messages that hold parts of the query were not looked for in time."
+            )
+            answer.found.exhausted = False
+            return answer
         whole = {each.id for each in answer.found.candidates}
         if relaxed is None or whole >= {each.id for each in relaxed.found.candidates}:
             return answer
@@ -153,14 +169,16 @@ class _Search:
         # text decides where a phrase has overlapping bigrams.
         gapless = any(phrase.gapless for phrase in (*query.phrases, *query.negative))
         first = CANDIDATE_LIMIT if len(self._units) > 1 else _MOST_OF_ONE_UNIT
+        self._dear = dear_prefixes(self._connection, (*query.phrases, *query.negative))
         for name, path in _WORD_ROUTES:
             state = self._usable(name)
-            expression = q.to_fts5(query, path) if query.servable(path) else None
-            if state is None or expression is None:
+            if state is None or not query.servable(path):
                 continue
-            found = self._indexed(
-                state, expression, marker, marker if gapless else None, first=first
-            )
+            expression = q.to_fts5(query, path, unasked=self._dear)
+            if expression is None:
+                return self._by_eye(query, marker, path)
+            check = marker if gapless or self._dear else None
+            found = self._indexed(state, expression, marker, check, first=first)
             if found is None:
                 continue
             notes = []
@@ -173,6 +191,30 @@ class _Search:
                 self._rank(found, query, state)
                 return _Answer(path, found, marker, notes)
         return self._checked(query, marker)
+
+    def _by_eye(self, query: q.Query, marker: q.Matcher, path: _WordPath) -> _Answer:
+        """What is too frequent to be merged in time is soon found among the newest."""
+        found = self._scanned(marker, _SCAN_SHARE)
+        found.ranked = False
+        return _Answer(path, found, marker)
+
+    def _scanned(
+        self,
+        matcher: q.Matcher,
+        share: float,
+        only: str = "1",
+        ranges: Sequence[tuple[int, int]] = _EVERYTHING,
+    ) -> Found:
+        return from_scan(
+            self._connection,
+            self.visibility,
+            matcher,
+            ranges,
+            wanted=self._wanted,
+            sort=self._request.sort,
+            only=only,
+            share=share,
+        )
 
     def _add_glued(self, found: Found, query: q.Query, marker: q.Matcher) -> None:
         state = self._usable(indexes.TRIGRAM.name)
@@ -204,15 +246,7 @@ class _Search:
                 self._rank(found, query, state if path == "fts5" else None)
                 return _Answer(path, found, marker, [_FOLDING_NOTE])
             # Plain trigrams know no other width or variant of a character: look by eye.
-        found = from_scan(
-            self._connection,
-            self.visibility,
-            marker,
-            [_EVERY_ID],
-            wanted=self._wanted,
-            sort=self._request.sort,
-            share=_SCAN_SHARE,
-        )
+        found = self._scanned(marker, _SCAN_SHARE)
         self._rank(found, query, None)
         return _Answer("like", found, marker)
 
@@ -244,19 +278,31 @@ class _Search:
             relaxed = relax(units, sizes.rows, partial(self._count, name))
             if relaxed is None:
                 return None
-            evidence = evidence_of(query, units, relaxed.counts, sizes)
+            evidence = evidence_of(query, units, relaxed.counts, sizes, grams=True)
             marker = q.compile(q.Or(relaxed.marked(units)))
             found = self._indexed(state, relaxed.expression, marker, None, weights=relaxed.weights)
             if found is None:
                 continue
-            if self._request.sort == "relevance":
-                rerank(self._connection, found.candidates, evidence)
+            if self._request.sort == "relevance" and found.ranked:
+                self._in_time(found, partial(rerank, self._connection, found.candidates, evidence))
             return _Answer(f"{path}_or", found, marker)
         return None
+
+    def titles(self, query: q.Query, answer: _Answer) -> list[TitleHit]:
+        """Return sessions by title; where messages were found, only if time is left."""
+        try:
+            with share_of_deadline(self._connection, _TITLES_SHARE):
+                return title_hits(self._connection, self.visibility, query)
+        except QueryTimeout:
+            self._connection.check_deadline()
+            answer.found.complete = False
+            return []
 
     # -- steps
 
     def _count(self, table: str, phrase: q.Phrase, most: int = _COUNT_CAP) -> int:
+        if phrase in self._dear:
+            return self._dear[phrase]
         expression = q.to_fts5(phrase)
         if expression is None:
             return 0
@@ -293,36 +339,14 @@ class _Search:
             return None
         if state.gaps:
             only = "m.substring" if state.name == indexes.TRIGRAM.name else "1"
-            found.add(
-                from_scan(
-                    self._connection,
-                    self.visibility,
-                    matcher,
-                    state.gaps,
-                    wanted=self._wanted,
-                    sort=request.sort,
-                    only=only,
-                    share=_GAP_SHARE,
-                )
-            )
+            found.add(self._scanned(matcher, _GAP_SHARE, only, state.gaps))
         return found
 
     def _add_tails(self, found: Found, matcher: q.Matcher) -> None:
         """Look into the part of long tool results that no index holds."""
         if "tool" not in self._request.roles:
             return
-        found.add(
-            from_scan(
-                self._connection,
-                self.visibility,
-                matcher,
-                [_EVERY_ID],
-                wanted=self._wanted,
-                sort=self._request.sort,
-                only="m.index_bytes IS NOT NULL",
-                share=_GAP_SHARE,
-            )
-        )
+        found.add(self._scanned(matcher, _GAP_SHARE, "m.index_bytes IS NOT NULL"))
 
     def _rank(
         self,
@@ -334,6 +358,20 @@ class _Search:
     ) -> None:
         if self._request.sort != "relevance" or not found.candidates or not found.ranked:
             return
+        self._in_time(found, partial(self._score, found, query, state, substring))
+
+    def _in_time(self, found: Found, scoring: Callable[[], object]) -> None:
+        """Score what was found; where that takes too long, the order of the index stays."""
+        try:
+            with share_of_deadline(self._connection, _SCORING_SHARE):
+                scoring()
+        except QueryTimeout:
+            self._connection.check_deadline()
+            found.scored = False
+
+    def _score(
+        self, found: Found, query: q.Query, state: indexes.IndexState | None, substring: bool
+    ) -> None:
         units = self._units
         counts: dict[q.Phrase, int] = {}
         sizes = Statistics(1, 50.0)
@@ -345,7 +383,8 @@ class _Search:
                         counts[unit.phrase] = self._count(state.name, unit.phrase)
         exact = [replace(unit, stem=None) for unit in units]
         if exact:
-            evidence = evidence_of(query, exact, counts, sizes, substring=substring)
+            grams = loses_diacritics(query, exact)
+            evidence = evidence_of(query, exact, counts, sizes, substring=substring, grams=grams)
             most = CANDIDATE_LIMIT if len(exact) > 1 else _MOST_OF_ONE_UNIT
             rerank(self._connection, found.candidates, evidence, most=most)
 
@@ -367,7 +406,7 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         titles: list[TitleHit] = []
     else:
         answer = search.run(query)
-        titles = title_hits(connection, search.visibility, query)
+        titles = search.titles(query, answer)
     found = answer.found
     hints += answer.notes
     if not found.complete and not found.candidates and not titles:
@@ -376,6 +415,8 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         hints.append("Not every message was looked at in time: there may be more.")
     if not found.ranked:
         hints.append("Ranking ran out of time: these are the newest matches.")
+    elif not found.scored:
+        hints.append("Scoring ran out of time: the order is a rough one.")
     if query.root is not None and not found.candidates and not titles:
         hints.append("Nothing matches: try fewer or other words.")
     chosen, more = choose(request, found.candidates, titles)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""What runs out of time gives way to what can still be had, and says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemogram import History, Message, QueryTimeout, Session
+from mnemogram._native import query as q
+from mnemogram.database import Connection
+from mnemogram.history import costs, search
+
+SENTENCE = "when did we move the billing cache to another region"
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History.open(tmp_path / "state.db") as opened:
+        for day in range(1, 29):
+            time_ = f"2026-03-{day:02d}T10:00:00Z"
+            said = f"entry {day}: the billing cache moved, 我们在东京" + (
+                " with amber" if day % 7 == 0 else ""
+            )
+            opened.append(
+                Session(f"s{day:02d}", title=f"Log {day}"),
+                [Message("user", said, timestamp=time_, uid="a")],
+            )
+        yield opened
+
+
+@pytest.fixture
+def dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every frequent prefix look as if it could not be merged in time."""
+    monkeypatch.setattr(costs, "_SECONDS_PER_ROW", 1.0)
+
+
+def runs_out(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Make one step of a search outlast its share of the deadline."""
+
+    def slow(*_: Any, **__: Any) -> None:
+        raise QueryTimeout("the share passed")
+
+    monkeypatch.setattr(search, name, slow)
+
+
+@pytest.mark.usefixtures("dear")
+@pytest.mark.parametrize(
+    ("asked", "sort", "sessions"),
+    [
+        ("在", "newest", ["s28", "s27", "s26"]),
+        ("在", "oldest", ["s01", "s02", "s03"]),
+        ("在", "relevance", ["s28", "s27", "s26"]),
+        ("b* OR m*", "newest", ["s28", "s27", "s26"]),
+        # What is left of the query is asked of the index, and the text decides.
+        ("amber AND b*", "newest", ["s28", "s21", "s14"]),
+        ("amber AND b*", "oldest", ["s07", "s14", "s21"]),
+        ("amber NOT z*", "newest", ["s28", "s21", "s14"]),
+        ("with-a*", "oldest", ["s07", "s14", "s21"]),
+    ],
+)
+def test_a_prefix_that_takes_too_long_is_looked_for_by_eye(
+    history: History, asked: str, sort: str, sessions: list[str]
+) -> None:
+    answer = history.search(asked, sort=sort, limit=3)
+    assert [hit.session_id for hit in answer.results] == sessions
+    assert answer.search_path == "cjk"
+    assert all("⟦" in hit.snippet for hit in answer.results)
+
+
+@pytest.mark.usefixtures("dear")
+def test_what_a_dear_prefix_excludes_stays_out(history: History) -> None:
+    assert history.search("amber NOT b*").count == 0
+    assert history.search("在 NOT amb*", limit=10).count == 10
+    found = {hit.session_id for hit in history.search("在 NOT amb*", limit=10).results}
+    assert not found & {"s07", "s14", "s21", "s28"}
+
+
+@pytest.mark.usefixtures("dear")
+def test_an_answer_by_eye_goes_on_to_its_end(history: History) -> None:
+    seen: list[str] = []
+    cursor = None
+    while True:
+        answer = history.search("b*", sort="newest", limit=10, cursor=cursor)
+        seen += [hit.session_id for hit in answer.results]
+        cursor = answer.cursor
+        if cursor is None:
+            break
+    assert seen == [f"s{day:02d}" for day in range(28, 0, -1)]
+
+
+@pytest.mark.usefixtures("dear")
+def test_without_a_deadline_nothing_is_dear(history: History) -> None:
+    asked = q.parse("b*").phrases
+    with history._database.read(timeout=None) as connection:
+        assert costs.dear_prefixes(connection, asked) == {}
+    with history._database.read(timeout=5.0) as connection:
+        assert costs.dear_prefixes(connection, asked) == {asked[0]: 28}
+
+
+def test_scores_that_run_out_of_time_leave_the_order_of_the_index(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_out(monkeypatch, "rerank")
+    answer = history.search("amber cache")
+    assert answer.count == 3
+    assert "Scoring ran out of time" in (answer.hint or "")
+    assert history.search(SENTENCE).count == 3
+
+
+def test_parts_of_a_sentence_that_run_out_of_time_leave_the_whole_ones(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.append("whole", [Message("user", SENTENCE)])
+    runs_out(monkeypatch, "relax")
+    answer = history.search(SENTENCE)
+    assert [hit.session_id for hit in answer.results] == ["whole"]
+    assert "not looked for in time" in (answer.hint or "")
+    assert answer.candidate_limit_reached
+
+
+def test_titles_that_run_out_of_time_are_told(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_out(monkeypatch, "title_hits")
+    answer = history.search("amber")
+    assert answer.count == 3
+    assert not answer.complete
+    with pytest.raises(QueryTimeout):
+        history.search("nothing like it")
+
+
+@pytest.mark.parametrize("step", ["rerank", "relax", "title_hits", "dear_prefixes"])
+def test_a_deadline_that_has_passed_is_a_timeout(
+    history: History, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    original: Callable[..., Any] = getattr(search, step)
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.25)
+        connection = next((each for each in arguments if isinstance(each, Connection)), None)
+        if connection is not None:
+            connection.check_deadline()
+        else:
+            raise QueryTimeout("the deadline passed")
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(search, step, late)
+    with pytest.raises(QueryTimeout):
+        history.search(SENTENCE, timeout=0.2)
