@@ -504,19 +504,20 @@ def test_a_word_found_by_folding_ranks_below_its_own_spelling(history: History) 
 
 def test_what_clitics_and_compounds_leave_of_a_word_ranks_first(history: History) -> None:
     texts = (
-        "die Verkehrsampeln an der Kreuzung sind heute kaputt",
-        "die Krankenversicherungen zahlen das heute nicht",
-        "قرأت في المساء رسالة طويلة من صديقي",
+        "die Krankenversicherungen sind heute überall teurer",
+        "die Verkehrsampeln sind heute überall kaputt",
         "قرأت في المساء كتابا طويلا لصديقي",
+        "قرأت في المساء رسالة طويلة لصديقي",
     )
-    for number, text in enumerate(texts):
+    for number, text in enumerate(texts):  # of equals the newest would come first
         history.append(f"s{number}", [Message("user", text)])
-    german = history.search("welche Versicherung kann heute die Behandlung zahlen")
-    assert german.search_path == "cjk_or"
-    assert german.results[0].session_id == "s1"
-    arabic = history.search("متى قرأت الكتاب الطويل في المساء")
-    assert arabic.search_path == "cjk_or"
-    assert arabic.results[0].session_id == "s3"
+    for query, session in (
+        ("was kostet eine Versicherung heute noch", "s0"),
+        ("متى قرأت الكتاب في ذلك المساء", "s2"),
+    ):
+        result = history.search(query)
+        assert result.search_path == "cjk_or"
+        assert result.results[0].session_id == session
 
 
 def test_tool_json_does_not_outrank_a_message(history: History) -> None:
