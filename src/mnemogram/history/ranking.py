@@ -18,13 +18,15 @@ from typing import Final
 
 from mnemogram._native.query import Matcher, Node, Or, Scorer, compile, tokenizer_for
 from mnemogram.database import Connection
-from mnemogram.history.candidates import CANDIDATE_LIMIT, COLUMN_WEIGHTS
+from mnemogram.history.candidates import COLUMN_WEIGHTS
 from mnemogram.history.grouping import Candidate
 
-__all__ = ["Evidence", "Statistics", "count_rows", "idf", "rerank", "statistics"]
+__all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "idf", "rerank", "statistics"]
 
 _K: Final = 1.2
 _B: Final = 0.6
+#: Candidates, and best ones of lineages, that are scored exactly. More changed no first answer.
+MOST_SCORED: Final = 150
 #: Characters of a message that are scored; what follows hardly moves a BM25 score.
 _SCORED_CHARS: Final = 16_384
 #: How much a hit one and two messages away counts for its neighbour.
@@ -136,7 +138,7 @@ def rerank(
     candidates: list[Candidate],
     evidence: Evidence,
     *,
-    most: int = CANDIDATE_LIMIT,
+    most: int = MOST_SCORED,
 ) -> list[Candidate]:
     """Score the best candidates exactly; the others stay below them in their order.
 

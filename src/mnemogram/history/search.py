@@ -25,7 +25,7 @@ from mnemogram.history.costs import dear_prefixes
 from mnemogram.history.damage import is_index_corruption
 from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
-from mnemogram.history.ranking import Statistics, count_rows, rerank, statistics
+from mnemogram.history.ranking import MOST_SCORED, Statistics, count_rows, rerank, statistics
 from mnemogram.history.relaxing import Unit, evidence_of, loses_diacritics, relax, units_of
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
@@ -168,7 +168,7 @@ class _Search:
         # Positions run on over punctuation, so that 的好的 is found in 真的好，好的: the
         # text decides where a phrase has overlapping bigrams.
         gapless = any(phrase.gapless for phrase in (*query.phrases, *query.negative))
-        first = CANDIDATE_LIMIT if len(self._units) > 1 else _MOST_OF_ONE_UNIT
+        first = MOST_SCORED if len(self._units) > 1 else _MOST_OF_ONE_UNIT
         self._dear = dear_prefixes(self._connection, (*query.phrases, *query.negative))
         for name, path in _WORD_ROUTES:
             state = self._usable(name)
@@ -280,7 +280,14 @@ class _Search:
                 return None
             evidence = evidence_of(query, units, relaxed.counts, sizes, grams=True)
             marker = q.compile(q.Or(relaxed.marked(units)))
-            found = self._indexed(state, relaxed.expression, marker, None, weights=relaxed.weights)
+            found = self._indexed(
+                state,
+                relaxed.expression,
+                marker,
+                None,
+                weights=relaxed.weights,
+                first=MOST_SCORED,
+            )
             if found is None:
                 continue
             if self._request.sort == "relevance" and found.ranked:
@@ -385,7 +392,7 @@ class _Search:
         if exact:
             grams = loses_diacritics(query, exact)
             evidence = evidence_of(query, exact, counts, sizes, substring=substring, grams=grams)
-            most = CANDIDATE_LIMIT if len(exact) > 1 else _MOST_OF_ONE_UNIT
+            most = MOST_SCORED if len(exact) > 1 else _MOST_OF_ONE_UNIT
             rerank(self._connection, found.candidates, evidence, most=most)
 
 
