@@ -7,8 +7,10 @@ these functions. docs/tokenizer.md describes them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from mnemogram._native import text_core
 from mnemogram._native.scene_key import normalize_scene_key
@@ -17,6 +19,7 @@ from mnemogram.errors import InvalidArgument
 
 __all__ = [
     "RULES_VERSION",
+    "STORE_OPTIONS",
     "UNICODE_VERSION",
     "Token",
     "config",
@@ -33,6 +36,20 @@ RULES_VERSION: int = text_core.RULES_VERSION
 
 UNICODE_VERSION: str = text_core.UNICODE_VERSION
 """Version of Unicode that the character tables were made from."""
+
+STORE_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "remove_diacritics": "2",
+        "variants": "1",
+        "categories": "L* N* Co Mn Mc",
+        "separators": "\ufe0e\ufe0f",
+    }
+)
+"""How histories and scene memories cut texts, and so every query for them.
+
+Unlike in unicode61 by default, combining marks belong to words: without them Hindi falls
+apart into single consonants. Variation selectors are marks, too, and part of no word.
+"""
 
 _DEFAULTS = {"remove_diacritics": "2", "variants": "1"}
 
@@ -70,7 +87,7 @@ def config(**options: str | int | bool) -> text_core.Config:
             ``separators`` as SQLite's unicode61 takes them; ``variants`` (0 or 1) folds
             traditional Chinese characters to simplified ones; ``compat`` (0 or 1) leaves
             only unicode61 and plain bigrams. What is not given is
-            ``remove_diacritics=2, variants=1``, as in a scene memory's index.
+            ``remove_diacritics=2, variants=1``.
 
     Raises:
         InvalidArgument: an option is unknown or its value is not allowed.
@@ -81,7 +98,7 @@ def config(**options: str | int | bool) -> text_core.Config:
 
 
 def tokenize(text: str, *, query: bool = False, **options: str | int | bool) -> list[Token]:
-    """Cut a text into search tokens, as the index does.
+    """Cut a text into search tokens, as an index does.
 
     Args:
         text: any str; a lone surrogate is a separator.
@@ -89,8 +106,8 @@ def tokenize(text: str, *, query: bool = False, **options: str | int | bool) -> 
             its own.
         **options: tokenizer options, see `config`. Unlike the bare SQLite tokenizer, which
             has unicode61's defaults, this function folds as a store does:
-            ``remove_diacritics=2, variants=1``. The indexes of a history also count
-            combining marks as letters: ``**mnemogram.history.indexes.TOKEN_OPTIONS``.
+            ``remove_diacritics=2, variants=1``. Stores also count combining marks as
+            letters: ``**STORE_OPTIONS``.
 
     Returns:
         The tokens in order, with offsets in code points.

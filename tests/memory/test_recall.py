@@ -32,6 +32,7 @@ def names(found: object) -> list[str]:
         ("retry_max: 5", "retry_max"),
         ("พรุ่งนี้นัดหมอฟัน", "หมอฟัน"),
         ("party 🎉 tonight", "🎉"),
+        ("हिन्दी में नमस्ते", "नमस्ते"),
     ],
 )
 @pytest.mark.parametrize("place", ["subject", "relation", "object", "sentence"])
@@ -46,6 +47,16 @@ def test_a_word_is_found_wherever_it_stands(
         found = memory.recall(query)
         assert [each.id for each in found] == [2]
         assert found.search_path == ("cjk" if extension else "scan")
+
+
+@pytest.mark.parametrize("extension", [True, False])
+def test_words_that_differ_in_vowel_signs_alone_are_told_apart(
+    tmp_path: Path, extension: bool
+) -> None:
+    path = tmp_path / "memory.db"
+    with SceneMemory.open(path, load_extension=extension, synchronous="normal") as memory:
+        memory.commit([Triple("कमल", "है", "फूल"), Triple("कमाल", "है", "आदमी")])
+        assert [each.object for each in memory.recall("कमाल")] == ["आदमी"]
 
 
 def test_the_rule_is_on_top_of_its_topic_even_without_scenes(memory: SceneMemory) -> None:

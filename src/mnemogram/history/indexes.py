@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeAlias
 
 from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
-from mnemogram.text import RULES_VERSION
+from mnemogram.text import RULES_VERSION, STORE_OPTIONS
 
 __all__ = [
     "CJK",
@@ -97,17 +97,8 @@ _PROJECTED: Final = (
 )
 _WORD_COLUMNS: Final = ("content", "tool_name", "tool_calls")
 
-#: How messages are cut into tokens, and so every query for them. Unlike unicode61 by
-#: default, combining marks belong to words: without them Hindi falls apart into single
-#: consonants. Variation selectors are marks, too, and part of no word.
-TOKEN_OPTIONS: Final = {
-    "remove_diacritics": "2",
-    "variants": "1",
-    "categories": "L* N* Co Mn Mc",
-    "separators": "\ufe0e\ufe0f",
-}
 _WORD_OPTIONS: Final = " ".join(
-    f"{name} '{value}'" for name, value in TOKEN_OPTIONS.items() if name != "variants"
+    f"{name} '{value}'" for name, value in STORE_OPTIONS.items() if name != "variants"
 )
 
 # columnsize=0: ranking reads lengths of the best candidates from their text, so

@@ -30,6 +30,7 @@ from mnemogram.history.relaxing import Unit, evidence_of, loses_diacritics, rela
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
 from mnemogram.history.titles import TitleHit, title_hits
+from mnemogram.text import STORE_OPTIONS
 
 __all__ = ["discover"]
 
@@ -405,7 +406,7 @@ def discover(connection: Connection, request: Request) -> SearchResult:
     Raises:
         QueryTimeout: the time passed before anything was found.
     """
-    query = q.parse(request.query, config=indexes.TOKEN_OPTIONS)
+    query = q.parse(request.query, config=STORE_OPTIONS)
     search = _Search(connection, request)
     hints = list(query.notes)
     if query.root is None:

@@ -9,8 +9,7 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.database import Connection
 from mnemogram.history.grouping import SESSION_COLUMNS, SessionInfo, Visibility
-from mnemogram.history.indexes import TOKEN_OPTIONS
-from mnemogram.text import fold
+from mnemogram.text import STORE_OPTIONS, fold
 
 __all__ = ["TitleHit", "title_hits", "title_key"]
 
@@ -36,7 +35,7 @@ class TitleHit:
 
 def title_key(title: str) -> str:
     """Return a title folded as queries are cut; what ``sessions.title_key`` holds."""
-    return fold(title, **TOKEN_OPTIONS)
+    return fold(title, **STORE_OPTIONS)
 
 
 def _continuation(key: str, wanted: str, title: str) -> int:

@@ -10,11 +10,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
-from mnemogram.memory import scenes
+from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation, Value
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
-from mnemogram.text import cut, normalize_scene_key, tokenize
+from mnemogram.text import cut, normalize_scene_key
 
 __all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]
 
@@ -450,6 +450,6 @@ def topic_names(found: Sequence[Relation], terms: Sequence[str]) -> list[str]:
         if (relation.score or 0.0) < floor:
             continue
         both = [each for each in (relation.subject, relation.object) if len(each) <= NAME_CHARS]
-        both.sort(key=lambda name: wanted.isdisjoint(token.text for token in tokenize(name)))
+        both.sort(key=lambda name: wanted.isdisjoint(index.words_of(name)))
         names.update(dict.fromkeys(both))
     return list(names)

@@ -15,8 +15,9 @@ from typing import Final, Literal
 
 import apsw
 
+from mnemogram._native import text_core
 from mnemogram.database import Connection
-from mnemogram.text import RULES_VERSION
+from mnemogram.text import RULES_VERSION, STORE_OPTIONS, config
 
 __all__ = [
     "ensure",
@@ -27,10 +28,13 @@ __all__ = [
     "reindexed",
     "state",
     "unindex",
+    "words_of",
 ]
 
-#: The defaults of ``text.tokenize``, which cuts queries.
-TOKENIZER: Final = "cjk_unicode61 remove_diacritics 2 variants 1"
+TOKENIZER: Final = " ".join(
+    ("cjk_unicode61", *(f"{name} '{value}'" for name, value in STORE_OPTIONS.items()))
+)
+_TOKENIZE: Final = TOKENIZER.replace("'", "''")
 #: Version of the projection; another one means the index is filled again.
 _PROJECTION: Final = 1
 _META: Final = "text_index"
@@ -38,7 +42,7 @@ _META: Final = "text_index"
 _CREATE: Final = f"""
 CREATE VIRTUAL TABLE relations_fts USING fts5(
     subject, type, object, sentence,
-    content='relations_projection', content_rowid='id', tokenize='{TOKENIZER}')
+    content='relations_projection', content_rowid='id', tokenize='{_TOKENIZE}')
 """
 _CREATE_TERMS: Final = "CREATE VIRTUAL TABLE relations_terms USING fts5vocab(relations_fts, row)"
 # Without it deleted words stay in the index until a merge happens to meet them.
@@ -59,6 +63,12 @@ _SET_META: Final = """
 INSERT INTO meta (key, value) VALUES (?, ?)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
 """
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text as the index holds them."""
+    cut = text_core.tokens(config(**STORE_OPTIONS), text, text_core.DOCUMENT)
+    return [word for word, *_ in cut]
 
 
 def _version() -> str:

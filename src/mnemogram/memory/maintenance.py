@@ -26,7 +26,7 @@ from mnemogram.memory.names import fold_name
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.recall import query_terms
 from mnemogram.memory.rows import all_rows, each_row
-from mnemogram.text import normalize_scene_key, tokenize
+from mnemogram.text import normalize_scene_key
 
 __all__ = ["backup", "check", "noise", "orphans", "scene_stats", "scrub", "stale_pins"]
 
@@ -154,7 +154,7 @@ def noise(connection: Connection, min_confidence: float) -> Iterator[tuple[Relat
             yield relation, f"confidence below {min_confidence:g}"
         elif relation.subject_id == relation.object_id:
             yield relation, "related to itself"
-        elif not all(tokenize(each) for each in names):
+        elif not all(index.words_of(each) for each in names):
             yield relation, "a name without a letter or digit"
         elif not any(query_terms(each, topical=True).words for each in names):
             yield relation, "neither name says anything"

@@ -16,7 +16,7 @@ from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.stopwords import carries_topic
-from mnemogram.text import config, tokenize
+from mnemogram.text import STORE_OPTIONS, config
 
 __all__ = ["Hits", "expand", "fuse", "lexical", "query_terms"]
 
@@ -96,7 +96,8 @@ def query_terms(text: str, *, topical: bool = False) -> Terms:
     """
     words: dict[str, None] = {}
     prefixes = set()
-    for word, _, _, flags in text_core.tokens(config(), text[:MAX_QUERY_CHARS], text_core.QUERY):
+    cut = text_core.tokens(config(**STORE_OPTIONS), text[:MAX_QUERY_CHARS], text_core.QUERY)
+    for word, _, _, flags in cut:
         words[word] = None
         if flags & text_core.SINGLE:
             prefixes.add(word)
@@ -203,11 +204,11 @@ def _by_scan(connection: Connection, terms: Terms, most: int, why: str) -> Hits:
         for column, column_weight in zip(columns, _WEIGHTS, strict=True):
             if column is None:
                 continue
-            for token in tokenize(column):
-                if token.text in exact:
-                    matched[token.text] = max(matched.get(token.text, 0), column_weight)
+            for word in index.words_of(column):
+                if word in exact:
+                    matched[word] = max(matched.get(word, 0), column_weight)
                 for prefix in terms.prefixes:
-                    if token.text.startswith(prefix):
+                    if word.startswith(prefix):
                         matched[prefix] = column_weight
         if matched:
             found[relation_id] = set(matched)
