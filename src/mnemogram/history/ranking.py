@@ -29,6 +29,8 @@ _B: Final = 0.6
 MOST_SCORED: Final = 150
 #: Characters of a message that are scored; what follows hardly moves a BM25 score.
 _SCORED_CHARS: Final = 16_384
+#: Counting a term's matches stops here: beyond it, about how many is enough.
+_MOST_COUNTED: Final = 5_000
 #: How much a hit one and two messages away counts for its neighbour.
 _NEIGHBOUR: Final = (0.0, 0.25, 0.12)
 
@@ -71,14 +73,22 @@ def statistics(connection: Connection, table: str) -> Statistics:
     return Statistics(numbers[0], max(1.0, numbers[1] / numbers[0]))
 
 
-def count_rows(connection: Connection, table: str, expression: str, most: int) -> int:
-    """Return how many rows of an index match, counting no further than ``most``."""
-    return int(
-        connection.one(
-            f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)",
-            (expression, most),
-        )
-    )
+def count_rows(connection: Connection, table: str, expression: str) -> int:
+    """Return how many rows of an index match: exactly up to 5,000, about how many beyond.
+
+    Where that many stand in the oldest part of a store, they are taken to be as frequent in
+    the rest of it.
+    """
+    for counted, last in connection.execute(
+        "SELECT count(*), max(id) FROM"
+        f" (SELECT rowid AS id FROM {table} WHERE {table} MATCH ? LIMIT ?)",
+        (expression, _MOST_COUNTED),
+    ):
+        if counted == _MOST_COUNTED:
+            newest = connection.one("SELECT max(id) FROM messages") or last
+            return max(int(counted), int(counted) * int(newest) // max(1, int(last)))
+        return int(counted)
+    return 0
 
 
 def idf(rows: int, matching: int) -> float:

@@ -19,7 +19,7 @@ from mnemogram.history.ranking import Evidence, Statistics, idf
 __all__ = ["Relaxed", "Unit", "evidence_of", "loses_diacritics", "relax", "units_of"]
 
 #: Postings a relaxed query may read: a share of the rows, and never fewer than this.
-_POSTINGS_SHARE: Final = 0.04
+_POSTINGS_SHARE: Final = 0.02
 _FEWEST_POSTINGS: Final = 20_000
 _MOST_UNITS: Final = 48
 _LEAST_UNITS: Final = 3
@@ -157,8 +157,8 @@ class Relaxed:
     Attributes:
         expression: FTS5 expression, an OR of the units worth asking for.
         weights: weight of each of its phrases, in order.
-        counts: rows that hold each unit and stem that was counted; of the frequent
-            ones only that they are.
+        counts: rows that hold each unit and stem that was counted; of a frequent one
+            about how many.
     """
 
     expression: str
@@ -192,12 +192,12 @@ def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q
                 yield phrase
 
 
-def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase, int], int]) -> Relaxed | None:
+def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase], int]) -> Relaxed | None:
     """Choose the units worth asking for; None where no row holds any.
 
     Args:
         rows: rows of the index.
-        count: how many rows hold a phrase, counting no further than a number.
+        count: how many rows hold a phrase, of a frequent one about how many.
     """
     budget = max(_FEWEST_POSTINGS, int(rows * _POSTINGS_SHARE))
     counts: dict[q.Phrase, int] = {}
@@ -207,15 +207,15 @@ def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase, int], int]) -
         if unit.single and several:
             continue
         wide = unit.phrase
-        counts[wide] = count(wide, budget + 1)
+        counts[wide] = count(wide)
         # A prefix is counted whole or not at all: not for what is frequent anyway.
         if unit.stem is not None and counts[wide] <= budget // 2:
             wide = unit.stem
-            counts[wide] = count(wide, budget + 1)
+            counts[wide] = count(wide)
         if counts[wide]:
             asked.append((counts[wide], wide, substance(unit)))
     for subject in _lone_subjects(units, counts):
-        counts[subject] = count(subject, budget + 1)
+        counts[subject] = count(subject)
         if counts[subject]:
             asked.append((counts[subject], subject, 1.0))
     asked.sort(key=lambda each: each[0])

@@ -34,8 +34,6 @@ from mnemogram.text import STORE_OPTIONS
 
 __all__ = ["discover"]
 
-#: Counting a term's matches stops here: beyond it, it is common, and that is enough.
-_COUNT_CAP: Final = 20_000
 #: Candidates of a single word or bigram that are scored exactly: there its frequency,
 #: which the index ranked by, says nearly all.
 _MOST_OF_ONE_UNIT: Final = 100
@@ -308,13 +306,13 @@ class _Search:
 
     # -- steps
 
-    def _count(self, table: str, phrase: q.Phrase, most: int = _COUNT_CAP) -> int:
+    def _count(self, table: str, phrase: q.Phrase) -> int:
         if phrase in self._dear:
             return self._dear[phrase]
         expression = q.to_fts5(phrase)
         if expression is None:
             return 0
-        return count_rows(self._connection, table, expression, most)
+        return count_rows(self._connection, table, expression)
 
     def _indexed(
         self,
