@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mnemogram import History, InvalidArgument, Message, SearchResult, Session
-from mnemogram.history import display
+from mnemogram.history import display, ranking
 from mnemogram.history.grouping import MAX_SEEN, decode_cursor, encode_cursor
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=timezone.utc)
@@ -490,6 +490,23 @@ def test_a_short_word_with_its_own_diacritics_ranks_first(history: History) -> N
     for word in ("hồ", "hổ"):
         result = history.search(f"cái hay con {word} ở đâu trong rừng", limit=2)
         assert f" {word} " in next(m.content for m in result.results[0].messages if m.anchor)
+
+
+@pytest.mark.parametrize(("word", "rows"), [("every", 400), ("second", 200), ("tenth", 40)])
+def test_a_frequent_word_is_counted_by_how_soon_it_is_met(
+    history: History, monkeypatch: pytest.MonkeyPatch, word: str, rows: int
+) -> None:
+    monkeypatch.setattr(ranking, "_MOST_COUNTED", 50)
+    history.append(
+        "long",
+        [
+            Message("user", "every" + " second" * (n % 2) + " tenth" * (n % 10 == 0))
+            for n in range(400)
+        ],
+    )
+    with history._database.read() as connection:
+        assert abs(ranking.count_rows(connection, "messages_fts_cjk", word) - rows) <= 4
+        assert ranking.count_rows(connection, "messages_fts_cjk", "none") == 0
 
 
 def test_a_word_found_by_folding_ranks_below_its_own_spelling(history: History) -> None:
