@@ -509,6 +509,21 @@ def test_a_frequent_word_is_counted_by_how_soon_it_is_met(
         assert ranking.count_rows(connection, "messages_fts_cjk", "none") == 0
 
 
+def test_words_without_trigrams_are_found_by_their_beginning(history: History) -> None:
+    nightly = [Message("assistant", "thumbnailer: OutOfMemoryError at 512Mi")]
+    history.append(Session("nightly", source="cron"), nightly)
+    history.append("call", [Message("tool", "ConnectionRefused by upstream", tool_name="fetch")])
+    found = history.search("OutOfMemory")
+    assert [hit.session_id for hit in found.results] == ["nightly"]
+    assert found.search_path == "cjk"
+    assert "begin with" in (found.hint or "")
+    assert "⟦OutOfMemory⟧Error" in found.results[0].snippet
+    assert history.search("thumbnail OutOfMemory").count == 1
+    assert history.search("connectionref", roles=("tool",)).count == 1
+    for other in ("ou", "Memory", '"OutOfMemory"', "OutOfMemory NOT x", "OutOfMemoryErrors"):
+        assert history.search(other).count == 0
+
+
 def test_a_word_found_by_folding_ranks_below_its_own_spelling(history: History) -> None:
     for number, text in enumerate(("con hổ", "cái hồ", "the cafe", "the café")):
         history.append(f"s{number}", [Message("user", text)])

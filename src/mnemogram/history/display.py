@@ -98,6 +98,27 @@ def json_bytes(value: Any) -> int:
     return len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
+#: Bytes of JSON that a message or hit takes at most without its texts, and a character of those.
+_SHELL_BYTES: Final = 600
+_CHARACTER_BYTES: Final = 6  # \u0000
+
+
+def json_bytes_at_most(hit: SearchHit) -> int:
+    """Return what :func:`json_bytes` of a hit cannot exceed, without making the JSON of it."""
+    messages = (*hit.messages, *hit.bookend_start, *hit.bookend_end)
+    if any(each.tool_calls is not None for each in messages):
+        return json_bytes(hit)
+    texts: tuple[str | None, ...] = (
+        hit.session_id, hit.title, hit.source, hit.model, hit.snippet, hit.parent_session_id
+    )  # fmt: skip
+    characters = sum(len(each) for each in texts if each)
+    for message in messages:
+        characters += len(message.content) + len(message.uid or "")
+        characters += len(message.tool_name or "") + len(message.tool_call_id or "")
+        characters += len(message.tool_status or "") + len(message.provenance)
+    return _SHELL_BYTES * (1 + len(messages)) + _CHARACTER_BYTES * characters
+
+
 def _recut(message: EvidenceMessage, cap: int) -> EvidenceMessage:
     shown, truncated, _ = cut(message.content, cap)
     calls = message.tool_calls
@@ -177,7 +198,7 @@ def fit_hits(
     def fits() -> bool:
         return overhead + sum(json_bytes(each) + 2 for each in fitted) <= budget
 
-    if fits():
+    if overhead + sum(map(json_bytes_at_most, hits)) <= budget or fits():
         return hits, False
     for cap in (1_000, 500, 250):
         fitted = [_shorten(each, cap, anchors=False) for each in fitted]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,6 +41,8 @@ _MOST_OF_ONE_UNIT: Final = 100
 #: From here on a query is a sentence: not every word of it can be expected.
 _SENTENCE_WORDS: Final = 5
 _SENTENCE_TOKENS: Final = 10
+#: Shorter words begin too many others.
+_SHORTEST_BEGINNING: Final = 3
 #: Longer queries are sentences: parts of words are not what they ask for.
 _MOST_WORDS_INSIDE: Final = 4
 #: Share of the remaining time for rows that an index has not reached.
@@ -125,6 +128,9 @@ class _Search:
         inside = self._inside_words(query)
         if inside is not None and inside.found.candidates:
             return inside
+        begun = self._beginnings(query)
+        if begun is not None and begun.found.candidates:
+            return begun
         if not query.explicit_operators:
             relaxed = self._relaxed(query)
             if relaxed is not None and relaxed.found.candidates:
@@ -264,6 +270,33 @@ class _Search:
             return None
         self._rank(found, query, None, substring=True)
         return _Answer("trigram", found, marker)
+
+    def _beginnings(self, query: q.Query) -> _Answer | None:
+        """Take words as beginnings, for rows without trigrams: tool results, unattended runs."""
+        if not query.plain or len(query.phrases) > _MOST_WORDS_INSIDE:
+            return None
+        nodes: list[q.Node] = []
+        for phrase in query.phrases:
+            word = phrase.tokens[-1].text
+            begins = phrase.flags & q.WORD and len(word) >= _SHORTEST_BEGINNING
+            begun = q.phrase(phrase.text, prefix=True, config=STORE_OPTIONS) if begins else None
+            nodes.append(begun or phrase)
+        if all(map(operator.is_, nodes, query.phrases)):
+            return None
+        state = self._usable(indexes.CJK.name)
+        root = q.And(nodes) if len(nodes) > 1 else nodes[0]
+        expression = q.to_fts5(root)
+        if state is None or expression is None or not query.servable("cjk"):
+            return None
+        marker = q.compile(root, adjacent=True)
+        gapless = any(phrase.gapless for phrase in query.phrases)
+        found = self._indexed(state, expression, marker, marker if gapless else None)
+        if found is None:
+            return None
+        self._rank(found, query, None, substring=True)
+        return _Answer(
+            "cjk", found, marker, ["These hold words that begin with those of the query."]
+        )
 
     def _relaxed(self, query: q.Query) -> _Answer | None:
         for name, path in _WORD_ROUTES:
