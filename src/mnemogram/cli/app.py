@@ -43,6 +43,7 @@ VERBS: Final[Mapping[str, str]] = {
     "scene": "scene:scene",
     "memory": "memory:memory",
     "tokenizer": "tokenizer:tokenizer",
+    "mcp": "mcp:mcp",
 }
 
 

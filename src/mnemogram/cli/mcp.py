@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""The verb that serves a user's memory to an agent over the Model Context Protocol."""
+
+from __future__ import annotations
+
+import click
+
+from mnemogram.cli.common import OK, Env, store_options
+
+__all__ = ["mcp"]
+
+
+@click.command()
+@click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@store_options
+def mcp(env: Env, *, read_only: bool) -> int:
+    """Serve one user's memory to an agent: an MCP server on standard input and output.
+
+    The tools are session_search, memory_commit and memory_recall. Put this command into the
+    agent's list of MCP servers.
+    """
+    try:
+        from mnemogram.integrations.mcp import serve, tools_of
+    except ImportError as error:
+        raise click.ClickException(
+            f"the MCP server needs mcp 2 ({error}); install it with: pip install 'mnemogram[mcp]'"
+        ) from error
+    with env.home() as home:
+        tools = tools_of(home.history(env.user), home.memory(env.user), read_only=read_only)
+        env.say(f"Serving {', '.join(each.name for each in tools)} on standard input and output.")
+        serve(tools)
+    return OK

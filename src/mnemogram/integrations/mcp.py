@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The tools as a server of the Model Context Protocol, for one user.
+
+Needs the extra ``mcp``. The user is bound where the tools are made; nothing that a client
+sends can name another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
+from mcp_types import (
+    Tool as Description,
+)
+
+from mnemogram import __version__
+from mnemogram.history.store import History
+from mnemogram.memory.store import SceneMemory
+from mnemogram.tools import (
+    Tool,
+    memory_commit_tool,
+    memory_recall_tool,
+    session_search_tool,
+)
+
+__all__ = ["INSTRUCTIONS", "make_server", "serve", "tools_of"]
+
+INSTRUCTIONS = (
+    "Memory of earlier conversations with this user, and of facts and rules. Search before you"
+    " say that you do not know of something; what is found is the original wording. Recall with"
+    " the scenes you are in; commit what should still hold when the scene comes back."
+)
+
+
+def tools_of(history: History, memory: SceneMemory, *, read_only: bool = False) -> list[Tool]:
+    """Return the tools over one user's stores.
+
+    Args:
+        read_only: leave out what writes.
+    """
+    tools = [session_search_tool(history), memory_commit_tool(memory), memory_recall_tool(memory)]
+    return [each for each in tools if each.declaration.read_only or not read_only]
+
+
+def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
+    """Return a server that offers tools; run it over any transport of the SDK.
+
+    Each call runs on a worker thread, so that a long search blocks nobody. Answers are
+    the tools' JSON, as text and as structured content; an answer without success is
+    marked as an error, for the model to see.
+    """
+    offered = {each.name: each for each in tools}
+
+    async def list_tools(
+        context: ServerRequestContext[dict[str, Any]], params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[Description.model_validate(each.schema("mcp")) for each in tools]
+        )
+
+    async def call_tool(
+        context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
+    ) -> CallToolResult:
+        tool = offered.get(params.name)
+        if tool is None:
+            answer: dict[str, Any] = {
+                "success": False,
+                "error": "invalid_argument",
+                "complete": False,
+                "message": f"there is no tool {params.name!r}",
+                "hint": f"The tools are {', '.join(offered)}.",
+            }
+        else:
+            answer = await anyio.to_thread.run_sync(tool, params.arguments)
+        return CallToolResult(
+            content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
+            structured_content=answer,
+            is_error=not answer.get("success", False),
+        )
+
+    return Server(
+        "mnemogram",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def serve(tools: Sequence[Tool]) -> None:
+    """Serve tools over standard input and output until the client leaves."""
+
+    async def run() -> None:
+        server = make_server(tools)
+        async with stdio_server() as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
+
+    anyio.run(run)

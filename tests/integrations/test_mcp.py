@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""A client of the protocol finds and remembers; the user is the one the server was started for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+import mnemogram
+from mnemogram import Message
+from mnemogram.integrations.mcp import make_server, tools_of
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; from mnemogram.cli import main; sys.exit(main())",
+    "mcp",
+]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    with mnemogram.open(tmp_path / "root") as home:
+        home.history("ann").append("s1", [Message("user", "我上次预约牙医是星期三")])
+        home.history("bob").append("s1", [Message("user", "bob's own secret, 牙医")])
+    return tmp_path / "root"
+
+
+def asked(root: Path, calls: list[tuple[str, dict[str, Any]]], **options: bool) -> list[Any]:
+    """Ask a server over ann's memory in this process."""
+    results: list[Any] = []
+
+    async def run() -> None:
+        with mnemogram.open(root) as home:
+            tools = tools_of(home.history("ann"), home.memory("ann"), **options)
+            async with Client(make_server(tools)) as client:
+                results.append(await client.list_tools())
+                results.extend([await client.call_tool(*call) for call in calls])
+
+    anyio.run(run)
+    return results
+
+
+def test_the_tools_are_those_that_are_declared(root: Path) -> None:
+    (listed,) = asked(root, [])
+    names = {each.name: each for each in listed.tools}
+    assert set(names) == {"session_search", "memory_commit", "memory_recall"}
+    assert names["session_search"].annotations.read_only_hint is True
+    assert names["memory_commit"].annotations.read_only_hint is False
+    assert "query" in names["session_search"].input_schema["properties"]
+    (listed,) = asked(root, [], read_only=True)
+    assert {each.name for each in listed.tools} == {"session_search", "memory_recall"}
+
+
+def test_what_was_said_is_found_and_what_is_committed_comes_back(root: Path) -> None:
+    rule = {"subject": "mail", "relation": "rule", "object": "sign as Ann"}
+    _, found, committed, recalled = asked(
+        root,
+        [
+            ("session_search", {"query": "牙医"}),
+            ("memory_commit", {"triples": [rule], "scene": "tool:send_mail"}),
+            ("memory_recall", {"scenes": ["tool:send_mail"]}),
+        ],
+    )
+    assert not found.is_error
+    assert found.structured_content["count"] == 1
+    assert "bob" not in found.content[0].text
+    assert json.loads(found.content[0].text) == found.structured_content
+    assert not committed.is_error
+    assert "sign as Ann" in recalled.content[0].text
+
+
+def test_wrong_arguments_are_an_answer_with_a_hint(root: Path) -> None:
+    _, wrong, unknown = asked(
+        root, [("session_search", {"query": "x", "limit": "many"}), ("format_disk", {})]
+    )
+    for answer, words in ((wrong, "limit"), (unknown, "session_search")):
+        assert answer.is_error
+        assert answer.structured_content["error"] == "invalid_argument"
+        assert words in answer.content[0].text
+
+
+def test_the_command_speaks_the_protocol_on_its_standard_streams(root: Path) -> None:
+    started = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    call = {"name": "session_search", "arguments": {"query": "牙医"}}
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": started},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call},
+    ]
+    with subprocess.Popen(
+        [*COMMAND, "--root", str(root), "--user", "ann", "--read-only"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        answers: dict[int, Any] = {}
+        for line in lines:
+            server.stdin.write(json.dumps(line) + "\n")
+            server.stdin.flush()
+            if "id" in line:
+                answer = json.loads(server.stdout.readline())
+                answers[answer["id"]] = answer["result"]
+        server.stdin.close()
+        assert server.wait(timeout=30) == 0
+        words = server.stderr.read()
+    assert answers[1]["serverInfo"]["name"] == "mnemogram"
+    assert len(answers[2]["tools"]) == 2
+    assert answers[3]["structuredContent"]["count"] == 1
+    assert "Serving session_search, memory_recall" in words
+
+
+def test_a_server_without_a_user_is_not_started(root: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--root", str(root)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 2
+    assert "--user" in done.stderr
