@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import apsw
 
@@ -57,8 +57,7 @@ _EVERYTHING: Final = ((0, 2**63 - 1),)
 _FOLDING_NOTE: Final = (
     "Without the tokenizer extension other widths and variants of characters may be missed."
 )
-_WordPath: TypeAlias = Literal["cjk", "fts5"]
-_WORD_ROUTES: Final[tuple[tuple[str, _WordPath], ...]] = (
+_WORD_ROUTES: Final[tuple[tuple[str, Literal["cjk", "fts5"]], ...]] = (
     (indexes.CJK.name, "cjk"),
     (indexes.WORDS.name, "fts5"),
 )
@@ -181,7 +180,7 @@ class _Search:
                 continue
             expression = q.to_fts5(query, path, unasked=self._dear)
             if expression is None:
-                return self._by_eye(query, marker, path)
+                return self._by_eye(marker)
             check = marker if gapless or self._dear else None
             found = self._indexed(state, expression, marker, check, first=first)
             if found is None:
@@ -197,11 +196,11 @@ class _Search:
                 return _Answer(path, found, marker, notes)
         return self._checked(query, marker)
 
-    def _by_eye(self, query: q.Query, marker: q.Matcher, path: _WordPath) -> _Answer:
+    def _by_eye(self, marker: q.Matcher) -> _Answer:
         """What is too frequent to be merged in time is soon found among the newest."""
         found = self._scanned(marker, _SCAN_SHARE)
         found.ranked = False
-        return _Answer(path, found, marker)
+        return _Answer("like", found, marker)
 
     def _scanned(
         self,
