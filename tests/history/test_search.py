@@ -520,8 +520,22 @@ def test_words_without_trigrams_are_found_by_their_beginning(history: History) -
     assert "⟦OutOfMemory⟧Error" in found.results[0].snippet
     assert history.search("thumbnail OutOfMemory").count == 1
     assert history.search("connectionref", roles=("tool",)).count == 1
-    for other in ("ou", "Memory", '"OutOfMemory"', "OutOfMemory NOT x", "OutOfMemoryErrors"):
+    for other in ("ou", "Memory", '"OutOfMemory"', "OutOfMemory NOT x"):
         assert history.search(other).count == 0
+
+
+def test_a_lone_word_in_another_form_is_found_by_its_stem(history: History) -> None:
+    tell(history, "the deployment was rolled back", "о моём заказе", "deplorable weather")
+    for word, text in (
+        ("deployments", "the deployment was rolled back"),
+        ("deploying", "the deployment was rolled back"),
+        ("заказами", "о моём заказе"),
+    ):
+        found = history.search(word)
+        assert found.search_path == "cjk_or"
+        assert text in texts(found)
+        assert "parts of it" in (found.hint or "")
+    assert history.search("rollbacks").count == 0
 
 
 def test_a_word_found_by_folding_ranks_below_its_own_spelling(history: History) -> None:

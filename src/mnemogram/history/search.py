@@ -303,8 +303,8 @@ class _Search:
             if state is None:
                 continue
             units = [unit for unit in self._units if path == "cjk" or unit.phrase.servable(path)]
-            if len(units) < 2:
-                return None
+            if len(units) < 2 and not (query.plain and any(unit.stem for unit in units)):
+                return None  # there are no parts of it
             sizes = statistics(self._connection, name)
             relaxed = relax(units, sizes.rows, partial(self._count, name))
             if relaxed is None:
