@@ -526,10 +526,13 @@ def test_words_without_trigrams_are_found_by_their_beginning(history: History) -
 
 def test_a_lone_word_in_another_form_is_found_by_its_stem(history: History) -> None:
     tell(history, "the deployment was rolled back", "о моём заказе", "deplorable weather")
+    tell(history, "قرأت كتابا جديدا", "ذهبت إلى المدرسة")
     for word, text in (
         ("deployments", "the deployment was rolled back"),
         ("deploying", "the deployment was rolled back"),
         ("заказами", "о моём заказе"),
+        ("بالكتاب", "قرأت كتابا جديدا"),
+        ("ومدرسة", "ذهبت إلى المدرسة"),
     ):
         found = history.search(word)
         assert found.search_path == "cjk_or"

@@ -63,24 +63,56 @@ _ENGLISH_ENDINGS: Final = (
 )
 
 
+_ARABIC_PROCLITICS: Final = (
+    "وال", "بال", "كال", "فال", "ولل", "ال", "لل", "و", "ف", "ب", "ك", "ل",
+)  # fmt: skip
+_COMMON_PROCLITICS: Final = ("ال", "وال", "بال", "لل", "و", "ب", "ل")
+_ARABIC_ENDINGS: Final = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A word, bigram or cluster pair of a query.
 
     Attributes:
         phrase: how it is looked up exactly.
-        stem: the same word's beginning, looked up as a prefix; None for none.
+        stems: beginnings that the same word's other forms have, looked up as prefixes.
         start, end: where it stands in the query's text.
         run: number of its run of touching units; a border between scripts ends one.
         single: one lone character, which says little.
     """
 
     phrase: q.Phrase
-    stem: q.Phrase | None
+    stems: tuple[q.Phrase, ...]
     start: int
     end: int
     run: int
     single: bool
+
+
+def _arabic_stems(word: str) -> list[str]:
+    """Return the beginnings of an Arabic word's forms: its core behind the usual proclitics.
+
+    What is taken off is that of the light stemmer of Larkey, Ballesteros and Connell (2002).
+    """
+    core = word
+    for clitic in _ARABIC_PROCLITICS:
+        if word.startswith(clitic) and len(word) - len(clitic) >= (3 if len(clitic) > 1 else 4):
+            core = word[len(clitic) :]
+            break
+    for ending in _ARABIC_ENDINGS:
+        if core.endswith(ending) and len(core) - len(ending) >= 3:
+            core = core[: -len(ending)]
+            break
+    return [core, *(clitic + core for clitic in _COMMON_PROCLITICS)]
+
+
+def stems_of(word: str, *, english: bool) -> list[str]:
+    """Return the beginnings by which a word's inflected forms are found; none for a short one."""
+    if len(word) >= _SHORTEST_STEM and all("\u0621" <= each <= "\u064a" for each in word):
+        return _arabic_stems(word)
+    stem = stem_of(word, english=english)
+    return [] if stem is None else [stem]
 
 
 def stem_of(word: str, *, english: bool) -> str | None:
@@ -140,13 +172,13 @@ def units_of(query: q.Query) -> list[Unit]:
             exact = q.phrase(token.text, prefix=single, config=query.tokenizer.options)
             if exact is None:
                 continue
-            beginning = stem_of(token.text, english=english) if word else None
-            stem = (
-                q.phrase(beginning, prefix=True, config=query.tokenizer.options)
-                if beginning is not None
-                else None
+            beginnings = stems_of(token.text, english=english) if word else []
+            stems = (
+                q.phrase(each, prefix=True, config=query.tokenizer.options) for each in beginnings
             )
-            units.append(Unit(exact, stem, token.start, token.end, run, single))
+            units.append(
+                Unit(exact, tuple(filter(None, stems)), token.start, token.end, run, single)
+            )
     return units
 
 
@@ -168,7 +200,8 @@ class Relaxed:
     def marked(self, units: list[Unit]) -> list[q.Node]:
         """Return what to mark in the texts found."""
         lone = [each for each in self.counts if each.prefix and len(each.text) == 1]
-        return [*(unit.stem or unit.phrase for unit in units), *lone]
+        forms = (form for unit in units for form in (unit.stems or (unit.phrase,)))
+        return [*dict.fromkeys(forms), *lone]
 
 
 def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q.Phrase]:
@@ -206,14 +239,13 @@ def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase], int]) -> Rel
     for unit in units[: _MOST_UNITS * 2]:
         if unit.single and several:
             continue
-        wide = unit.phrase
-        counts[wide] = count(wide)
+        forms: tuple[q.Phrase, ...] = (unit.phrase,)
+        counts[unit.phrase] = count(unit.phrase)
         # A prefix is counted whole or not at all: not for what is frequent anyway.
-        if unit.stem is not None and counts[wide] <= budget // 2:
-            wide = unit.stem
-            counts[wide] = count(wide)
-        if counts[wide]:
-            asked.append((counts[wide], wide, substance(unit)))
+        if unit.stems and counts[unit.phrase] <= budget // 2:
+            forms = unit.stems
+            counts |= {each: count(each) for each in forms}
+        asked += [(counts[each], each, substance(unit)) for each in forms if counts[each]]
     for subject in _lone_subjects(units, counts):
         counts[subject] = count(subject)
         if counts[subject]:
@@ -275,10 +307,12 @@ def evidence_of(
             continue
         weight = idf(rows, counts.get(unit.phrase, 0)) * substance(unit)
         rarity[unit.phrase] = weight
-        if unit.stem is not None and unit.stem in counts:
-            stem = idf(rows, counts[unit.stem])
+        counted = [each for each in unit.stems if each in counts]
+        if counted:
+            # One of several forms is as rare as all of them together.
+            stem = idf(rows, sum(counts[each] for each in counted))
             weighted.append((unit.phrase, weight * (1.0 - _STEM_WEIGHT)))
-            weighted.append((unit.stem, stem * _STEM_WEIGHT))
+            weighted += [(each, stem * _STEM_WEIGHT) for each in counted if counts[each]]
             continue
         weighted.append((unit.phrase, weight))
     for lone, frequency in counts.items():

@@ -303,7 +303,7 @@ class _Search:
             if state is None:
                 continue
             units = [unit for unit in self._units if path == "cjk" or unit.phrase.servable(path)]
-            if len(units) < 2 and not (query.plain and any(unit.stem for unit in units)):
+            if len(units) < 2 and not (query.plain and any(unit.stems for unit in units)):
                 return None  # there are no parts of it
             sizes = statistics(self._connection, name)
             relaxed = relax(units, sizes.rows, partial(self._count, name))
@@ -419,7 +419,7 @@ class _Search:
                 for unit in units[:CANDIDATE_LIMIT]:
                     if state.name == indexes.CJK.name or unit.phrase.servable("fts5"):
                         counts[unit.phrase] = self._count(state.name, unit.phrase)
-        exact = [replace(unit, stem=None) for unit in units]
+        exact = [replace(unit, stems=()) for unit in units]
         if exact:
             grams = loses_diacritics(query, exact)
             evidence = evidence_of(query, exact, counts, sizes, substring=substring, grams=grams)
