@@ -100,7 +100,8 @@ cdef class Scorer:
         """
         cdef Count count
         cdef Py_ssize_t i, place
-        cdef int length = 0, tokens, grams = 0
+        cdef int length = 0, tokens, grams = 0, size, rc
+        cdef const char *text
         cdef double weight, norm, score = 0.0
         cdef float *row
         cdef bytes data
@@ -131,7 +132,11 @@ cdef class Scorer:
             if self.ngram:
                 for i in range(self.ngram):
                     self.counts[i] = 0
-                if tg_count(self.grams, data, <int>len(data), self.counts, &grams) != TC_OK:
+                text = data
+                size = <int>len(data)
+                with nogil:
+                    rc = tg_count(self.grams, text, size, self.counts, &grams)
+                if rc != TC_OK:
                     raise MemoryError
                 for i in range(self.ngram):
                     row[i] += <float>(weight * self.counts[i])
