@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from mnemogram import History, Message, QueryTimeout, Session
 from mnemogram._native import query as q
 from mnemogram.database import Connection
-from mnemogram.history import costs, search
+from mnemogram.history import candidates, costs, search
+from mnemogram.history.grouping import Visibility
 
 SENTENCE = "when did we move the billing cache to another region"
 
@@ -100,6 +102,49 @@ def test_without_a_deadline_nothing_is_dear(history: History) -> None:
         assert costs.dear_prefixes(connection, asked) == {}
     with history._database.read(timeout=5.0) as connection:
         assert costs.dear_prefixes(connection, asked) == {asked[0]: 28}
+
+
+class _Slow:
+    """A matcher of long texts, which takes its time."""
+
+    def __init__(self) -> None:
+        self.looked = 0
+
+    def matches(self, *_: object) -> bool:
+        self.looked += 1
+        time.sleep(0.05)
+        return True
+
+
+def test_a_scan_of_long_texts_looks_at_the_clock_between_them(history: History) -> None:
+    matcher = _Slow()
+    with history._database.read(timeout=0.16) as connection:
+        found = candidates.from_scan(
+            connection,
+            Visibility(connection, roles=("user",)),
+            matcher,  # type: ignore[arg-type]
+            [(0, 1_000)],
+            wanted=100,
+            sort="newest",
+            share=0.9,
+        )
+    assert 1 <= matcher.looked < 10
+    assert len(found.candidates) == matcher.looked
+    assert not found.complete
+
+
+@pytest.mark.usefixtures("dear")
+def test_a_sample_of_long_messages_is_a_small_one(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = q.parse("amb*").phrases
+    with history._database.read(timeout=10.0) as connection:
+        assert costs.dear_prefixes(connection, asked) == {asked[0]: 4}
+    clock = itertools.count()
+    monkeypatch.setattr(costs.time, "monotonic", lambda: next(clock))
+    with history._database.read(timeout=10.0) as connection:
+        # The newest message holds it, and hardly another one was looked at.
+        assert costs.dear_prefixes(connection, asked)[asked[0]] > 4
 
 
 def test_scores_that_run_out_of_time_leave_the_order_of_the_index(

@@ -410,6 +410,7 @@ def from_scan(
                     f" ORDER BY m.id {order}",
                     {**bindings, "low": low, "high": high},
                 ):
+                    connection.check_deadline()  # SQLite looks every few dozen rows only
                     if not matcher.matches(*row[:3]):
                         continue
                     info = visibility.session(row[6:])

@@ -169,6 +169,7 @@ def rerank(
         " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
         (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
     ):
+        connection.check_deadline()
         scorer.add(*columns)
         rows.append(row_id)
     scores = dict(zip(rows, scorer.scores(), strict=True))
