@@ -13,10 +13,23 @@ cdef class Scorer:
     words count beside the phrases: what inflection, clitics or compounds keep of a word is
     still found. How rare a trigram is, the rows themselves tell, so these should be the
     candidates of one search. Not for use by several threads at once.
+
+    Args:
+        matcher: the compiled phrases.
+        weights: of its phrases, in their order.
+        columns: weights of a row's columns.
+        average: average length of a row in tokens, more than zero.
+        k, b: BM25's saturation and length normalisation.
+        grams_of: a query whose words also count by their trigrams.
+        grams_by: the tokenizer that cuts these; without it none count.
+        grams_weight: what all trigrams together count; 0 for none.
+
+    Raises:
+        ValueError: another number of weights than phrases, or no positive average.
     """
 
     def __cinit__(self, Matcher matcher not None, weights, columns, double average, *,
-                  double k=1.2, double b=0.6, str grams_of="", Tokenizer grams_by=None,
+                  double k, double b, str grams_of="", Tokenizer grams_by=None,
                   double grams_weight=0.0):
         cdef Py_ssize_t i
         cdef bytes data

@@ -112,13 +112,13 @@ class _Slow:
 
     def matches(self, *_: object) -> bool:
         self.looked += 1
-        time.sleep(0.05)
+        time.sleep(0.1)
         return True
 
 
 def test_a_scan_of_long_texts_looks_at_the_clock_between_them(history: History) -> None:
     matcher = _Slow()
-    with history._database.read(timeout=0.16) as connection:
+    with history._database.read(timeout=1.6) as connection:
         found = candidates.from_scan(
             connection,
             Visibility(connection, roles=("user",)),
@@ -126,7 +126,7 @@ def test_a_scan_of_long_texts_looks_at_the_clock_between_them(history: History) 
             [(0, 1_000)],
             wanted=100,
             sort="newest",
-            share=0.9,
+            share=0.5,
         )
     assert 1 <= matcher.looked < 10
     assert len(found.candidates) == matcher.looked

@@ -15,6 +15,7 @@ from ..reference import query as phrases
 from ..reference import scoring as reference
 
 COLUMNS = (1.0, 0.5)
+BM25 = {"k": 1.2, "b": 0.6}
 OPTIONS = {**phrases.DEFAULTS, "remove_diacritics": "0"}
 KEPT = {**OPTIONS, "categories": "L* N* Co Mn Mc"}
 
@@ -44,8 +45,7 @@ def scored(
         weights,
         COLUMNS,
         7.5,
-        k=1.2,
-        b=0.6,
+        **BM25,
         grams_of=words,
         grams_by=tokenizer_for(options),
         grams_weight=weight,
@@ -58,8 +58,7 @@ def scored(
         COLUMNS,
         7.5,
         found,
-        k=1.2,
-        b=0.6,
+        **BM25,
         grams_of=words,
         options=options,
         grams_weight=weight,
@@ -105,7 +104,7 @@ def test_grams_of_a_long_query_are_bounded() -> None:
     words = " ".join(f"{number:07d}" for number in range(5_000))
     matcher = compile(phrase("a"))
     scorer = Scorer(
-        matcher, [1.0], [1.0], 5.0,
+        matcher, [1.0], [1.0], 5.0, **BM25,
         grams_of=words, grams_by=tokenizer_for(OPTIONS), grams_weight=1.0,
     )  # fmt: skip
     for _ in range(300):
@@ -116,10 +115,10 @@ def test_grams_of_a_long_query_are_bounded() -> None:
 def test_arguments_that_do_not_fit_are_refused() -> None:
     matcher = compile(phrase("a"))
     with pytest.raises(ValueError, match="one weight"):
-        Scorer(matcher, [], [1.0], 5.0)
+        Scorer(matcher, [], [1.0], 5.0, **BM25)
     with pytest.raises(ValueError, match="positive"):
-        Scorer(matcher, [1.0], [1.0], 0.0)
-    scorer = Scorer(matcher, [1.0], [1.0], 5.0)
+        Scorer(matcher, [1.0], [1.0], 0.0, **BM25)
+    scorer = Scorer(matcher, [1.0], [1.0], 5.0, **BM25)
     with pytest.raises(ValueError, match="one text for each column"):
         scorer.add("a", "b")
     with pytest.raises(TypeError):
@@ -129,7 +128,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 
 def test_an_empty_column_counts_nothing() -> None:
     matcher = compile(phrase("a"))
-    scorer = Scorer(matcher, [1.0], [1.0, 1.0], 5.0)
+    scorer = Scorer(matcher, [1.0], [1.0, 1.0], 5.0, **BM25)
     scorer.add("a", None)
     scorer.add(None, None)
     first, second = scorer.scores()

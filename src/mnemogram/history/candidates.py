@@ -18,11 +18,7 @@ from mnemogram._native.query import Matcher
 from mnemogram.database import Connection, share_of_deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import indexes
-from mnemogram.history.grouping import (
-    SESSION_COLUMNS,
-    Candidate,
-    Visibility,
-)
+from mnemogram.history.grouping import SESSION_COLUMNS, Candidate, Visibility
 
 __all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "from_scan", "lineages_of"]
 

@@ -32,7 +32,7 @@ def _beginning(phrase: q.Phrase) -> q.Phrase | None:
 
 
 def dear_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> dict[q.Phrase, int]:
-    """Return the phrases whose prefixes cannot be merged in time, the dearest of all.
+    """Return the phrases whose prefixes cannot all be merged in time, the dearest ones.
 
     Args:
         phrases: all phrases of a query, negative ones too.

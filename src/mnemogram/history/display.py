@@ -32,6 +32,9 @@ TOOL_CALLS_CHARS: Final = 1_200
 #: A whole answer's default size as JSON, in bytes of UTF-8.
 DEFAULT_BUDGET: Final = 64 * 1024
 _SMALLEST_CAP: Final = 120
+#: Bytes of JSON that a message or hit takes at most without its texts, and a character of those.
+_SHELL_BYTES: Final = 600
+_CHARACTER_BYTES: Final = 6  # \u0000
 
 #: What :func:`evidence` needs of a row of ``messages AS m``.
 MESSAGE_COLUMNS: Final = (
@@ -98,11 +101,6 @@ def json_bytes(value: Any) -> int:
     return len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-#: Bytes of JSON that a message or hit takes at most without its texts, and a character of those.
-_SHELL_BYTES: Final = 600
-_CHARACTER_BYTES: Final = 6  # \u0000
-
-
 def json_bytes_at_most(hit: SearchHit) -> int:
     """Return what :func:`json_bytes` of a hit cannot exceed, without making the JSON of it."""
     messages = (*hit.messages, *hit.bookend_start, *hit.bookend_end)
@@ -113,7 +111,7 @@ def json_bytes_at_most(hit: SearchHit) -> int:
     )  # fmt: skip
     characters = sum(len(each) for each in texts if each)
     for message in messages:
-        characters += len(message.content) + len(message.uid or "")
+        characters += len(message.content) + len(message.uid)
         characters += len(message.tool_name or "") + len(message.tool_call_id or "")
         characters += len(message.tool_status or "") + len(message.provenance)
     return _SHELL_BYTES * (1 + len(messages)) + _CHARACTER_BYTES * characters

@@ -4,7 +4,7 @@
 The index ranks all matches by their postings alone (``recall_rank``); here the
 best are scored again with what postings do not tell cheaply: the length of the
 text (BM25, Robertson and Zaragoza 2009), words that stand side by side as in the
-query, and hits in neighbouring messages of the same session.
+query, trigrams inside words, and hits in neighbouring messages of the same session.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ __all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "idf", "rerank
 
 _K: Final = 1.2
 _B: Final = 0.6
-#: Candidates, and best ones of lineages, that are scored exactly. More changed no first answer.
+#: Candidates, and best ones of lineages, that are scored exactly. Twice as many gained nothing
+#: (XQuAD in five languages, whole passages and single sentences; CMRC).
 MOST_SCORED: Final = 150
 #: Characters of a message that are scored; what follows hardly moves a BM25 score.
 _SCORED_CHARS: Final = 16_384
@@ -104,9 +105,9 @@ class Evidence:
         weighted: phrases with their weights; a phrase named twice keeps the larger.
         average: average length of a text in tokens.
         substring: phrases may begin and end inside words.
-        grams_of: a query whose words also count by their trigrams; None for none.
+        grams_of: a query whose words also count by their trigrams.
         grams_by: options of the tokenizer that the trigrams are cut with.
-        grams_weight: what all trigrams of the query count together.
+        grams_weight: what all trigrams of the query count together; 0 for none.
     """
 
     def __init__(
@@ -115,9 +116,9 @@ class Evidence:
         average: float,
         *,
         substring: bool = False,
-        grams_of: str = "",
-        grams_by: Mapping[str, str] | None = None,
-        grams_weight: float = 0.0,
+        grams_of: str,
+        grams_by: Mapping[str, str],
+        grams_weight: float,
     ) -> None:
         weights: dict[Node, float] = {}
         for node, weight in weighted:
@@ -138,7 +139,7 @@ class Evidence:
             k=_K,
             b=_B,
             grams_of=text,
-            grams_by=None if options is None else tokenizer_for(options),
+            grams_by=tokenizer_for(options),
             grams_weight=weight,
         )
 

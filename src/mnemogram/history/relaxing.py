@@ -31,6 +31,7 @@ _RUN_WEIGHT: Final = 0.1
 _GRAMS: Final = 0.7
 _CLUSTER_GRAMS: Final = 1.5
 _SHORTEST_STEM: Final = 4
+_SHORTEST_CORE: Final = 3
 _TRUNCATED: Final = 5
 _TRUNCATED_SHARE: Final = 0.6
 _ENGLISH_GLUE: Final = frozenset(
@@ -61,11 +62,11 @@ _ENGLISH_ENDINGS: Final = (
     "e",
     "y",
 )
-
-
+#: The longer ones first, since the first that fits is taken off.
 _ARABIC_PROCLITICS: Final = (
     "وال", "بال", "كال", "فال", "ولل", "ال", "لل", "و", "ف", "ب", "ك", "ل",
 )  # fmt: skip
+#: Those that a word of a text is looked up behind.
 _COMMON_PROCLITICS: Final = ("ال", "وال", "بال", "لل", "و", "ب", "ل")
 _ARABIC_ENDINGS: Final = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
 
@@ -93,15 +94,17 @@ class Unit:
 def _arabic_stems(word: str) -> list[str]:
     """Return the beginnings of an Arabic word's forms: its core behind the usual proclitics.
 
-    What is taken off is that of the light stemmer of Larkey, Ballesteros and Connell (2002).
+    Taken off is what the light stemmer of Larkey, Ballesteros and Connell (2002) takes, and
+    the other proclitics of one letter, where more is left of the word.
     """
     core = word
     for clitic in _ARABIC_PROCLITICS:
-        if word.startswith(clitic) and len(word) - len(clitic) >= (3 if len(clitic) > 1 else 4):
+        least = _SHORTEST_CORE if len(clitic) > 1 else _SHORTEST_CORE + 1
+        if word.startswith(clitic) and len(word) - len(clitic) >= least:
             core = word[len(clitic) :]
             break
     for ending in _ARABIC_ENDINGS:
-        if core.endswith(ending) and len(core) - len(ending) >= 3:
+        if core.endswith(ending) and len(core) - len(ending) >= _SHORTEST_CORE:
             core = core[: -len(ending)]
             break
     return [core, *(clitic + core for clitic in _COMMON_PROCLITICS)]
@@ -111,11 +114,11 @@ def stems_of(word: str, *, english: bool) -> list[str]:
     """Return the beginnings by which a word's inflected forms are found; none for a short one."""
     if len(word) >= _SHORTEST_STEM and all("\u0621" <= each <= "\u064a" for each in word):
         return _arabic_stems(word)
-    stem = stem_of(word, english=english)
+    stem = _stem_of(word, english=english)
     return [] if stem is None else [stem]
 
 
-def stem_of(word: str, *, english: bool) -> str | None:
+def _stem_of(word: str, *, english: bool) -> str | None:
     """Return the beginning that a word's inflected forms share, None where there is none.
 
     English endings are taken off. In other languages the first letters stand for the
@@ -333,16 +336,16 @@ def evidence_of(
                 weighted.append(
                     (whole, _RUN_WEIGHT * sum(rarity[each.phrase] for each in members) / 2)
                 )
-    words = sum(
+    grams_weight = sum(
         rarity[unit.phrase] * (_CLUSTER_GRAMS if unit.phrase.flags & q.CLUSTER else _GRAMS)
         for unit in units
-        if unit.phrase.flags & (q.WORD | q.CLUSTER)
+        if grams and unit.phrase.flags & (q.WORD | q.CLUSTER)
     )
     return Evidence(
         weighted,
         statistics.average,
         substring=substring,
-        grams_of=query.text if grams else "",
+        grams_of=query.text,
         grams_by={**options, "remove_diacritics": "0"},
-        grams_weight=words if grams else 0.0,
+        grams_weight=grams_weight,
     )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,7 +48,7 @@ _MOST_WORDS_INSIDE: Final = 4
 _GAP_SHARE: Final = 0.5
 #: Share of the remaining time for reading everything, so that an answer can follow.
 _SCAN_SHARE: Final = 0.8
-#: Shares for scoring what was found, and for filling it up with parts of a sentence.
+#: Shares for scoring what was found, for filling it up with parts of a sentence, for titles.
 _SCORING_SHARE: Final = 0.6
 _FILLING_SHARE: Final = 0.7
 _TITLES_SHARE: Final = 0.5
@@ -79,6 +78,13 @@ def _is_sentence(query: q.Query) -> bool:
         len(query.phrases) >= _SENTENCE_WORDS
         or sum(len(phrase.tokens) for phrase in query.phrases) >= _SENTENCE_TOKENS
     )
+
+
+def _may_begin(phrase: q.Phrase) -> bool:
+    """Whether a phrase ends with a word that is worth asking for as a beginning."""
+    last = phrase.tokens[-1]
+    word = bool(last.flags & q.WORD) and not phrase.prefix  # a prefix was asked for already
+    return word and len(last.text) >= _SHORTEST_BEGINNING
 
 
 class _Search:
@@ -274,14 +280,13 @@ class _Search:
         """Take words as beginnings, for rows without trigrams: tool results, unattended runs."""
         if not query.plain or len(query.phrases) > _MOST_WORDS_INSIDE:
             return None
-        nodes: list[q.Node] = []
-        for phrase in query.phrases:
-            word = phrase.tokens[-1].text
-            begins = phrase.flags & q.WORD and len(word) >= _SHORTEST_BEGINNING
-            begun = q.phrase(phrase.text, prefix=True, config=STORE_OPTIONS) if begins else None
-            nodes.append(begun or phrase)
-        if all(map(operator.is_, nodes, query.phrases)):
+        if not any(map(_may_begin, query.phrases)):
             return None
+        nodes: list[q.Node] = [
+            (_may_begin(phrase) and q.phrase(phrase.text, prefix=True, config=STORE_OPTIONS))
+            or phrase
+            for phrase in query.phrases
+        ]
         state = self._usable(indexes.CJK.name)
         root = q.And(nodes) if len(nodes) > 1 else nodes[0]
         expression = q.to_fts5(root)
