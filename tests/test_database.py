@@ -31,7 +31,7 @@ from mnemogram import (
 from mnemogram import database as databases
 from mnemogram.database import Connection, Database, Schema, deadline, user_directory, user_key
 from mnemogram.files import private_directory
-from tests.history.support import fill, mode, outcome, raw, start
+from tests.history.support import fill, mode, outcome, raw, start, wait_until_ready
 
 SLOW = "WITH RECURSIVE c (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
@@ -177,8 +177,7 @@ def test_eight_first_opens_wait_for_a_process_that_holds_the_lock(path: Path) ->
     """
     processes = [start(code, path, f"s{number}") for number in range(8)]
     for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        wait_until_ready(process)
     time.sleep(5)
     holder.execute("ROLLBACK")
     holder.close()

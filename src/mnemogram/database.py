@@ -394,7 +394,13 @@ class Database:
 
     def _prepare(self, connection: Connection) -> None:
         """Check what the file is; create or upgrade it where it is ours to write."""
-        version = self._checked_version(connection)
+        # Seen in one snapshot: another process may be making the same file.
+        connection.execute("BEGIN")
+        try:
+            version = self._checked_version(connection)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         if self.read_only:
             self.journal_mode = str(connection.one("PRAGMA journal_mode"))
             return

@@ -11,15 +11,31 @@ import json
 import os
 import random
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
-from mnemogram import History, Message
+import mnemogram
+from mnemogram import History, Message, Triple
 from tests.history.support import TEXTS
 
 
 def _say(log: int, *words: object) -> None:
     os.write(log, (json.dumps(words) + "\n").encode())
+
+
+def open_together(root: str, rounds: int, barrier: Any, errors: Any) -> None:
+    """Open one new user's stores after the other, each at the same moment as the others do."""
+    for number in range(rounds):
+        barrier.wait(timeout=60)
+        try:
+            with mnemogram.open(Path(root) / str(number // 4)) as host:
+                user = str(number % 4)
+                host.history(user).append("s", [Message("user", "hello", uid="1")])
+                host.memory(user).commit([Triple("harbour", "closes", "at dusk")])
+        except Exception:
+            errors.put(f"round {number}: {traceback.format_exc()}")
+    errors.put(None)
 
 
 def work_until_killed(path: str, log_path: str, seed: int) -> None:

@@ -139,6 +139,14 @@ def start(code: str, *arguments: str | Path, **options: Any) -> subprocess.Popen
     )
 
 
+def wait_until_ready(process: subprocess.Popen[str]) -> None:
+    """Wait for the line ``ready`` of a process; where it ends without one, say why."""
+    assert process.stdout is not None
+    if process.stdout.readline() != "ready\n":
+        process.kill()
+        raise AssertionError(process.communicate()[1])
+
+
 def outcome(process: subprocess.Popen[str], timeout: float = 60) -> str:
     """Return what a process printed, once it ended well."""
     out, errors = process.communicate(timeout=timeout)

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from mnemogram import History, InvalidArgument, Message, NotFound, Session
-from tests.history.support import assert_sound, fill, message, outcome, raw, start
+from tests.history.support import (
+    assert_sound,
+    fill,
+    message,
+    outcome,
+    raw,
+    start,
+    wait_until_ready,
+)
 
 
 @pytest.fixture
@@ -168,8 +176,7 @@ def test_the_same_uids_from_two_processes_are_stored_once(tmp_path: Path) -> Non
     path = tmp_path / "state.db"
     processes = [start(code, path) for _ in range(2)]
     for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        wait_until_ready(process)
     added = 0
     for process in processes:
         assert process.stdin is not None

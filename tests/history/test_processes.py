@@ -11,9 +11,16 @@ from typing import Any
 
 import pytest
 
+import mnemogram
 from mnemogram import History, Message
 from mnemogram.history import indexes
-from tests.history.kills import Acknowledged, maintain_for, work_until_killed, write_for
+from tests.history.kills import (
+    Acknowledged,
+    maintain_for,
+    open_together,
+    work_until_killed,
+    write_for,
+)
 from tests.history.support import TEXTS, assert_sound, finish, states
 
 
@@ -75,6 +82,27 @@ def kill_rounds(processes: Any, folder: Path, rounds: int) -> None:
         assert_sound(history)
         known.verify(history)
         assert history.check().ok
+
+
+def test_processes_that_make_the_same_stores_at_once_all_get_them(
+    processes: Any, tmp_path: Path
+) -> None:
+    count, rounds = 3, 100
+    barrier, errors = processes.Barrier(count), processes.Queue()
+    workers = [
+        processes.Process(target=open_together, args=(str(tmp_path), rounds, barrier, errors))
+        for _ in range(count)
+    ]
+    for worker in workers:
+        worker.start()
+    said = []
+    while said.count(None) < count:
+        said.append(errors.get(timeout=120))
+    for worker in workers:
+        worker.join()
+    assert [each for each in said if each is not None] == []
+    with mnemogram.open(tmp_path / "7") as host:
+        assert host.history("3").status().messages == 1
 
 
 def test_a_process_may_be_killed_at_any_moment(processes: Any, tmp_path: Path) -> None:
