@@ -14,8 +14,9 @@ import pytest
 from mnemogram import History, Message, QueryTimeout, Session
 from mnemogram._native import query as q
 from mnemogram.database import Connection
-from mnemogram.history import candidates, costs, search
+from mnemogram.history import candidates, costs, relaxing, search
 from mnemogram.history.grouping import Visibility
+from mnemogram.history.ranking import count_rows
 
 SENTENCE = "when did we move the billing cache to another region"
 
@@ -145,6 +146,37 @@ def test_a_sample_of_long_messages_is_a_small_one(
     with history._database.read(timeout=10.0) as connection:
         # The newest message holds it, and hardly another one was looked at.
         assert costs.dear_prefixes(connection, asked)[asked[0]] > 4
+
+
+def test_what_begins_too_much_is_estimated_and_not_counted(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "_LEAST_SAMPLED_ROWS", 1)
+    monkeypatch.setattr(relaxing, "_FEWEST_POSTINGS", 4)
+    counted: list[str] = []
+
+    def count(connection: Connection, table: str, expression: str) -> int:
+        counted.append(expression)
+        return count_rows(connection, table, expression)
+
+    monkeypatch.setattr(search, "count_rows", count)
+    # 京 stands in every message, but 京的 in none: it is asked for as a lone character.
+    answer = history.search("what was in 京的 ambers billings", limit=10)
+    assert {hit.session_id for hit in answer.results[:4]} == {"s07", "s14", "s21", "s28"}
+    assert '"amb" *' not in counted
+    assert '"amber" *' in counted
+    assert '"bill" *' not in counted
+    assert '"京" *' not in counted
+
+
+def test_a_store_of_few_messages_is_not_sampled(history: History) -> None:
+    begun = q.parse("b* amb* z*").phrases
+    with history._database.read() as connection:
+        assert costs.frequent_prefixes(connection, 49_999, begun, 3) == {}
+        found = costs.frequent_prefixes(connection, 50_000, begun, 3)
+        assert found == {begun[0]: 50_000}  # too few hold amb*, in the sample, to be sure
+        assert costs.frequent_prefixes(connection, 50_000, begun, 25_000) == {}
+        assert costs.frequent_prefixes(connection, 50_000, (), 3) == {}
 
 
 def test_scores_that_run_out_of_time_leave_the_order_of_the_index(

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemogram import History, InvalidArgument, StorageUnavailable, extension
+from mnemogram import History, InvalidArgument, Message, StorageUnavailable, extension
 from mnemogram._native import text_core
 from mnemogram.history import base, building, indexes
 from tests.history.support import (
@@ -522,6 +522,43 @@ def test_a_reader_that_finds_damage_goes_on_and_takes_the_index_out_of_use(
     finish(history)
     assert history.search("牙医", roles=("user", "assistant", "tool")).search_path == "cjk"
     assert_sound(history)
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("amber quay", "s7"),  # strict, then scored
+        ("in the harbour we painted the amber quay", "s7"),  # a sentence that one message holds
+        ("who painted the amber quay of word123 green", "s7"),  # one that none holds
+        ("word12 word34 nowhere", None),
+    ],
+)
+def test_a_leaf_that_is_damaged_is_met_at_any_step_and_stops_no_search(
+    path: Path, asked: str, first: str | None
+) -> None:
+    with History.open(path, synchronous="normal") as history:
+        history.append_many(
+            (f"f{number}", [Message("user", " ".join(f"word{number * 7 + n}" for n in range(12)))])
+            for number in range(300)
+        )
+        history.append("s7", [Message("user", "In the harbour we painted the amber quay.")])
+        with raw(history) as connection:
+            leaves = connection.execute(f"SELECT id FROM {CJK}_data WHERE id > 10").fetchall()
+    whole = path.read_bytes()
+    met = 0
+    for (leaf,) in leaves:
+        path.write_bytes(whole)
+        with History.open(path) as history:
+            with raw(history) as connection:
+                connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+                connection.execute(f"UPDATE {CJK}_data SET block = x'00' WHERE id = ?", (leaf,))
+            answer = history.search(asked, limit=10)
+            if first is not None and answer.count:
+                assert answer.results[0].session_id == first
+            if states(history)[CJK] == "detached":
+                met += 1
+                assert answer.search_path not in ("cjk", "cjk_or")
+    assert met > 0
 
 
 def test_damage_met_while_debts_are_paid_does_not_stop_the_write(

@@ -15,6 +15,7 @@ from mnemogram import History, Message, SearchResult
 from mnemogram._native import query as q
 from mnemogram.history import display, search
 from mnemogram.history.request import checked_request
+from mnemogram.text import STORE_OPTIONS
 
 WORDS = (
     "牙医",
@@ -76,9 +77,7 @@ def strictly(history: History, asked: str) -> SearchResult:
         return search.discover(connection, request)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(text, min_size=1, max_size=8), st.lists(query, min_size=1, max_size=4))
-def test_every_route_finds_the_same(corpus: list[str], queries: list[str]) -> None:
+def _assert_routes_agree(corpus: list[str], queries: list[str]) -> None:
     with TemporaryDirectory() as directory:
         options = {
             "extension": {},
@@ -107,6 +106,55 @@ def test_every_route_finds_the_same(corpus: list[str], queries: list[str]) -> No
                         assert found <= expected, (name, result.search_path, asked)
                     else:
                         assert found == expected, (name, result.search_path, asked)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(text, min_size=1, max_size=8), st.lists(query, min_size=1, max_size=4))
+def test_every_route_finds_the_same(corpus: list[str], queries: list[str]) -> None:
+    _assert_routes_agree(corpus, queries)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(text, min_size=1, max_size=8), st.lists(query, min_size=1, max_size=4))
+def test_a_sentence_whose_words_were_counted_first_finds_the_same(
+    corpus: list[str], queries: list[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_SENTENCE_WORDS", 1)
+        _assert_routes_agree(corpus, queries)
+
+
+#: Whole messages of several kinds of script; any stretch of one is found in it.
+TEXTS = (
+    "明天下午三点去看牙医，记得带医保卡；cacheA节点要重启。",
+    "東京の天気は晴れ、ﾃｽﾄは終わりました。テストﾃﾞｰﾀも。",
+    "예약을 취소했어요, 그리고 내일 다시 전화할게요.",
+    "พรุ่งนี้เราจะไปตลาดน้ำและซื้อผลไม้ครับ",
+    "कल हम बाज़ार जाकर किताबें खरीदेंगे।",
+    "Der Zähler src/cache_node.py:42 läuft über, ERR_TIMEOUT nach v2.3.",
+    "سنذهب غدًا إلى السوق ونشتري الكتب",
+    "Хорошо, встретимся у вокзала в пять — не опаздывай",
+)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
+    with History.open(tmp_path_factory.mktemp("texts") / "s.db", synchronous="normal") as history:
+        _fill(history, list(TEXTS))
+        yield history
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_stretch_of_a_message_of_any_length_finds_it(texts: History, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(TEXTS) - 1))
+    start = data.draw(st.integers(0, len(TEXTS[place]) - 1))
+    asked = TEXTS[place][start : data.draw(st.integers(start + 1, len(TEXTS[place])))]
+    matcher = q.compile(q.parse(asked, config=STORE_OPTIONS), adjacent=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_SENTENCE_WORDS", 1)
+        found = {hit.session_id for hit in strictly(texts, asked).results}
+    assert found == {str(n) for n, each in enumerate(TEXTS) if matcher.matches(each)}, asked
 
 
 def _fill(history: History, corpus: list[str]) -> None:

@@ -31,7 +31,7 @@ MOST_SCORED: Final = 150
 #: Characters of a message that are scored; what follows hardly moves a BM25 score.
 _SCORED_CHARS: Final = 16_384
 #: Counting a term's matches stops here: beyond it, about how many is enough.
-_MOST_COUNTED: Final = 5_000
+_MOST_COUNTED: Final = 2_000
 #: How much a hit one and two messages away counts for its neighbour.
 _NEIGHBOUR: Final = (0.0, 0.25, 0.12)
 

@@ -228,38 +228,46 @@ def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q
                 yield phrase
 
 
-def relax(units: list[Unit], rows: int, count: Callable[[q.Phrase], int]) -> Relaxed | None:
+def relax(
+    units: list[Unit],
+    rows: int,
+    count: Callable[[q.Phrase], int],
+    frequent: Callable[[list[q.Phrase], int], dict[q.Phrase, int]],
+) -> Relaxed | None:
     """Choose the units worth asking for; None where no row holds any.
 
     Args:
         rows: rows of the index.
         count: how many rows hold a phrase, of a frequent one about how many.
+        frequent: those of some prefixes that far more than so many rows hold, with how
+            many about; counting those would take long.
     """
     budget = max(_FEWEST_POSTINGS, int(rows * _POSTINGS_SHARE))
     counts: dict[q.Phrase, int] = {}
-    asked: list[tuple[int, q.Phrase, float]] = []
+    asked: dict[q.Phrase, float] = {}
     several = any(not unit.single for unit in units)
     for unit in units[: _MOST_UNITS * 2]:
         if unit.single and several:
             continue
-        forms: tuple[q.Phrase, ...] = (unit.phrase,)
         counts[unit.phrase] = count(unit.phrase)
         # A prefix is counted whole or not at all: not for what is frequent anyway.
-        if unit.stems and counts[unit.phrase] <= budget // 2:
-            forms = unit.stems
-            counts |= {each: count(each) for each in forms}
-        asked += [(counts[each], each, substance(unit)) for each in forms if counts[each]]
+        rare = unit.stems and counts[unit.phrase] <= budget // 2
+        forms = unit.stems if rare else (unit.phrase,)
+        for each in forms:
+            asked[each] = max(substance(unit), asked.get(each, 0.0))
     for subject in _lone_subjects(units, counts):
-        counts[subject] = count(subject)
-        if counts[subject]:
-            asked.append((counts[subject], subject, 1.0))
-    asked.sort(key=lambda each: each[0])
+        asked[subject] = 1.0
+    prefixes = [each for each in asked if each not in counts]
+    counts |= frequent(prefixes, budget)
+    counts |= {each: count(each) for each in prefixes if each not in counts}
+    rarest = sorted((each for each in asked if counts[each]), key=counts.__getitem__)
     chosen: dict[q.Phrase, float] = {}
-    for frequency, phrase, worth in asked[:_MOST_UNITS]:
+    for phrase in rarest[:_MOST_UNITS]:
+        frequency = counts[phrase]
         budget -= frequency
         if budget < 0 and len(chosen) >= _LEAST_UNITS:
             break
-        chosen.setdefault(phrase, worth * idf(rows, frequency))
+        chosen[phrase] = asked[phrase] * idf(rows, frequency)
     if not chosen:
         return None
     nodes: list[q.Node] = list(chosen)

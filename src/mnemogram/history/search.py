@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal
@@ -21,7 +22,7 @@ from mnemogram.history.candidates import (
     from_scan,
     lineages_of,
 )
-from mnemogram.history.costs import dear_prefixes
+from mnemogram.history.costs import dear_prefixes, frequent_prefixes
 from mnemogram.history.damage import is_index_corruption
 from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
@@ -87,6 +88,10 @@ def _may_begin(phrase: q.Phrase) -> bool:
     return word and len(last.text) >= _SHORTEST_BEGINNING
 
 
+class _IndexDamaged(Exception):
+    """An index that was asked is damaged, which the request notes from now on."""
+
+
 class _Search:
     """One search over one snapshot of the store."""
 
@@ -106,6 +111,7 @@ class _Search:
         )
         self._units: list[Unit] = []
         self._dear: dict[q.Phrase, int] = {}
+        self._counted: dict[tuple[str, q.Phrase], int] = {}
         self._wanted = request.limit + 1  # one more tells whether there is a next page
 
     @property
@@ -123,8 +129,13 @@ class _Search:
     # -- the cascade
 
     def run(self, query: q.Query) -> _Answer:
-        """Answer by the first route that finds something."""
+        """Answer by the first route that finds something, without any damaged index."""
         self._units = units_of(query)
+        while True:
+            with contextlib.suppress(_IndexDamaged):
+                return self._first_that_finds(query)
+
+    def _first_that_finds(self, query: q.Query) -> _Answer:
         answer = self._strict(query)
         if not self._request.cascade:
             return answer
@@ -188,9 +199,9 @@ class _Search:
             if expression is None:
                 return self._by_eye(marker)
             check = marker if gapless or self._dear else None
+            if path == "cjk" and _is_sentence(query) and self._lacks_a_word(query):
+                expression = None
             found = self._indexed(state, expression, marker, check, first=first)
-            if found is None:
-                continue
             notes = []
             if path == "fts5":
                 # unicode61 takes 把cacheA节点 for one word: trigrams find what is glued.
@@ -201,6 +212,24 @@ class _Search:
                 self._rank(found, query, state)
                 return _Answer(path, found, marker, notes)
         return self._checked(query, marker)
+
+    def _lacks_a_word(self, query: q.Query) -> bool:
+        """Whether a word that every answer has to hold stands nowhere in the index.
+
+        FTS5 merges the prefixes of a query before it sees that; and the counts are of use
+        to the relaxed search that follows.
+        """
+        required = {
+            token.text
+            for phrase in query.phrases
+            for token in phrase.tokens[: len(phrase.tokens) - phrase.prefix]
+        }
+        return any(
+            unit.phrase.tokens[0].text in required
+            and not unit.phrase.prefix
+            and self._count(indexes.CJK.name, unit.phrase) == 0
+            for unit in self._units
+        )
 
     def _by_eye(self, marker: q.Matcher) -> _Answer:
         """What is too frequent to be merged in time is soon found among the newest."""
@@ -229,11 +258,8 @@ class _Search:
     def _add_glued(self, found: Found, query: q.Query, marker: q.Matcher) -> None:
         state = self._usable(indexes.TRIGRAM.name)
         expression = q.to_trigram(query, stock=True)
-        glued = None
         if state is not None and not state.token_version and expression is not None:
-            glued = self._indexed(state, expression, marker, marker)
-        if glued is not None:
-            found.add(glued)
+            found.add(self._indexed(state, expression, marker, marker))
         else:
             found.complete = False  # nothing here can tell
 
@@ -249,7 +275,7 @@ class _Search:
             if expression is None:
                 continue
             found = self._indexed(state, expression, marker, marker)
-            if found is not None and found.candidates:
+            if found.candidates:
                 if path == "fts5":
                     self._add_glued(found, query, marker)
                 self._add_tails(found, marker)
@@ -271,8 +297,6 @@ class _Search:
             return None
         marker = q.compile(query, substring=True, adjacent=True)
         found = self._indexed(state, expression, marker, marker)
-        if found is None:
-            return None
         self._rank(found, query, None, substring=True)
         return _Answer("trigram", found, marker)
 
@@ -295,8 +319,6 @@ class _Search:
         marker = q.compile(root, adjacent=True)
         gapless = any(phrase.gapless for phrase in query.phrases)
         found = self._indexed(state, expression, marker, marker if gapless else None)
-        if found is None:
-            return None
         self._rank(found, query, None, substring=True)
         return _Answer(
             "cjk", found, marker, ["These hold words that begin with those of the query."]
@@ -311,7 +333,12 @@ class _Search:
             if len(units) < 2 and not (query.plain and any(unit.stems for unit in units)):
                 return None  # there are no parts of it
             sizes = statistics(self._connection, name)
-            relaxed = relax(units, sizes.rows, partial(self._count, name))
+            relaxed = relax(
+                units,
+                sizes.rows,
+                partial(self._count, name),
+                partial(frequent_prefixes, self._connection, sizes.rows),
+            )
             if relaxed is None:
                 return None
             evidence = evidence_of(query, units, relaxed.counts, sizes, grams=True)
@@ -324,8 +351,6 @@ class _Search:
                 weights=relaxed.weights,
                 first=MOST_SCORED,
             )
-            if found is None:
-                continue
             if self._request.sort == "relevance" and found.ranked:
                 self._in_time(found, partial(rerank, self._connection, found.candidates, evidence))
             return _Answer(f"{path}_or", found, marker)
@@ -343,43 +368,58 @@ class _Search:
 
     # -- steps
 
+    @contextlib.contextmanager
+    def _blaming(self, table: str, expression: str) -> Iterator[None]:
+        """Tell damage of an index, which the search goes on without, from the file's."""
+        try:
+            yield
+        except apsw.CorruptError as error:
+            if not is_index_corruption(self._connection, error, table, expression):
+                raise
+            self._request.damaged[table] = str(error)
+            raise _IndexDamaged from error
+
     def _count(self, table: str, phrase: q.Phrase) -> int:
         if phrase in self._dear:
             return self._dear[phrase]
-        expression = q.to_fts5(phrase)
-        if expression is None:
-            return 0
-        return count_rows(self._connection, table, expression)
+        if (table, phrase) not in self._counted:
+            counted = 0
+            expression = q.to_fts5(phrase)
+            if expression is not None:
+                with self._blaming(table, expression):
+                    counted = count_rows(self._connection, table, expression)
+            self._counted[table, phrase] = counted
+        return self._counted[table, phrase]
 
     def _indexed(
         self,
         state: indexes.IndexState,
-        expression: str,
+        expression: str | None,
         matcher: q.Matcher,
         check: q.Matcher | None,
         *,
         weights: Sequence[float] = (1.0,),
         first: int = CANDIDATE_LIMIT,
-    ) -> Found | None:
-        """Ask an index, and read what lies in its gaps; None where it is damaged."""
-        request = self._request
-        try:
-            found = from_index(
-                self._connection,
-                self.visibility,
-                state.name,
-                expression,
-                wanted=self._wanted,
-                sort=request.sort,
-                check=check,
-                weights=weights,
-                first=first,
-            )
-        except apsw.CorruptError as error:
-            if not is_index_corruption(self._connection, error, state.name, expression):
-                raise
-            request.damaged[state.name] = str(error)
-            return None
+    ) -> Found:
+        """Ask an index, and read what lies in its gaps.
+
+        Args:
+            expression: None where it is known that the index holds nothing.
+        """
+        found = Found()
+        if expression is not None:
+            with self._blaming(state.name, expression):
+                found = from_index(
+                    self._connection,
+                    self.visibility,
+                    state.name,
+                    expression,
+                    wanted=self._wanted,
+                    sort=self._request.sort,
+                    check=check,
+                    weights=weights,
+                    first=first,
+                )
         if state.gaps:
             only = "m.substring" if state.name == indexes.TRIGRAM.name else "1"
             found.add(self._scanned(matcher, _GAP_SHARE, only, state.gaps))
