@@ -14,7 +14,7 @@ import pytest
 from mnemogram import History, Message, QueryTimeout, Session
 from mnemogram._native import query as q
 from mnemogram.database import Connection
-from mnemogram.history import candidates, costs, relaxing, search
+from mnemogram.history import costs, relaxing, scanning, search
 from mnemogram.history.grouping import Visibility
 from mnemogram.history.ranking import count_rows
 
@@ -120,7 +120,7 @@ class _Slow:
 def test_a_scan_of_long_texts_looks_at_the_clock_between_them(history: History) -> None:
     matcher = _Slow()
     with history._database.read(timeout=1.6) as connection:
-        found = candidates.from_scan(
+        found = scanning.from_scan(
             connection,
             Visibility(connection, roles=("user",)),
             matcher,  # type: ignore[arg-type]

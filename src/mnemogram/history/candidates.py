@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Fetching the messages that match: from an index, or by looking at the text.
+"""Fetching the messages that match, from an index.
 
-Every statement that fetches candidates is here. What each finds is already
-visible to the reader: the one predicate of ``Visibility`` is part of the SQL.
+What is found, here and by eye (``scanning``), is already visible to the reader: the one
+predicate of ``Visibility`` is part of every statement that fetches candidates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mnemogram.errors import QueryTimeout
 from mnemogram.history import indexes
 from mnemogram.history.grouping import SESSION_COLUMNS, Candidate, Visibility
 
-__all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "from_scan", "lineages_of"]
+__all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "lineages_of"]
 
 #: Candidates that are ranked before grouping; more only while lineages are missing.
 CANDIDATE_LIMIT: Final = 300
@@ -355,70 +355,4 @@ def _by_time(
         if lineages_of(found.candidates) >= wanted:
             found.exhausted = False
             break
-    return found
-
-
-# --- by eye ----------------------------------------------------------------------------
-
-
-def _leads(edges: dict[int, int], root: int, moment: int, sort: str) -> bool:
-    """Whether a match is the first met of its lineage, or would be shown before those met."""
-    edge = edges.get(root)
-    if edge is None or (sort == "newest" and moment > edge) or (sort == "oldest" and moment < edge):
-        edges[root] = moment
-        return True
-    return False
-
-
-def from_scan(
-    connection: Connection,
-    visibility: Visibility,
-    matcher: Matcher,
-    ranges: Sequence[tuple[int, int]],
-    *,
-    wanted: int,
-    sort: str,
-    only: str = "1",
-    share: float = 1.0,
-) -> Found:
-    """Return visible messages with low < id <= high that match, by reading their text.
-
-    Newest first (oldest first where they are asked for), so that a scan that runs out of
-    time has seen what matters most.
-
-    Args:
-        ranges: pairs of (low, high].
-        only: further SQL condition on ``m``.
-        share: part of the remaining time that the scan may take.
-    """
-    where, bindings = visibility.predicate()
-    found = Found()
-    edges: dict[int, int] = {}
-    order = "ASC" if sort == "oldest" else "DESC"
-    try:
-        with share_of_deadline(connection, share):
-            for low, high in sorted(ranges, reverse=sort != "oldest"):
-                for row in connection.execute(
-                    "SELECT m.content, m.tool_name, m.tool_calls,"
-                    f" m.id, m.role, m.timestamp, {SESSION_COLUMNS}"
-                    " FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
-                    f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"
-                    f" ORDER BY m.id {order}",
-                    {**bindings, "low": low, "high": high},
-                ):
-                    connection.check_deadline()  # SQLite looks every few dozen rows only
-                    if not matcher.matches(*row[:3]):
-                        continue
-                    info = visibility.session(row[6:])
-                    enough = len(found.candidates) >= CANDIDATE_LIMIT
-                    leads = _leads(edges, info.root, row[5], sort)
-                    if enough and not leads:
-                        continue  # one talkative session is not to fill the memory
-                    found.candidates.append(Candidate(row[3], info, row[4], row[5], 0.0))
-                    if enough and lineages_of(found.candidates) >= wanted:
-                        found.exhausted = found.complete = False
-                        return found
-    except QueryTimeout:
-        connection.check_deadline()
-        found.exhausted = found.complete = False
     return found

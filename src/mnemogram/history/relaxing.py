@@ -16,7 +16,16 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.history.ranking import Evidence, Statistics, idf
 
-__all__ = ["Relaxed", "Unit", "evidence_of", "loses_diacritics", "relax", "units_of"]
+__all__ = [
+    "Relaxed",
+    "Unit",
+    "evidence_of",
+    "loses_diacritics",
+    "marked",
+    "relax",
+    "units_of",
+    "worths_of",
+]
 
 #: Postings a relaxed query may read: a share of the rows, and never fewer than this.
 _POSTINGS_SHARE: Final = 0.02
@@ -200,11 +209,12 @@ class Relaxed:
     weights: tuple[float, ...]
     counts: dict[q.Phrase, int]
 
-    def marked(self, units: list[Unit]) -> list[q.Node]:
-        """Return what to mark in the texts found."""
-        lone = [each for each in self.counts if each.prefix and len(each.text) == 1]
-        forms = (form for unit in units for form in (unit.stems or (unit.phrase,)))
-        return [*dict.fromkeys(forms), *lone]
+
+def marked(units: list[Unit], counts: dict[q.Phrase, int]) -> q.Matcher:
+    """Return what marks the parts of a query in the texts found."""
+    lone = [each for each in counts if each.prefix and len(each.text) == 1]
+    forms = (form for unit in units for form in (unit.stems or (unit.phrase,)))
+    return q.compile(q.Or([*dict.fromkeys(forms), *lone]))
 
 
 def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q.Phrase]:
@@ -273,6 +283,24 @@ def relax(
     nodes: list[q.Node] = list(chosen)
     expression = q.to_fts5(q.Or(nodes) if len(nodes) > 1 else nodes[0])
     return None if expression is None else Relaxed(expression, tuple(chosen.values()), counts)
+
+
+def worths_of(units: list[Unit], counts: dict[q.Phrase, int]) -> dict[q.Phrase, float]:
+    """Return what to look for in texts, and how much each counts beside its rarity.
+
+    Args:
+        counts: what was counted in an index; its lone characters are looked for too.
+    """
+    several = any(not unit.single for unit in units)
+    worths: dict[q.Phrase, float] = {}
+    for unit in units[:_MOST_UNITS]:
+        if unit.single and several:
+            continue
+        worth = substance(unit) * (1.0 - _STEM_WEIGHT if unit.stems else 1.0)
+        worths[unit.phrase] = max(worth, worths.get(unit.phrase, 0.0))
+        for each in unit.stems:
+            worths.setdefault(each, substance(unit) * _STEM_WEIGHT)
+    return worths | {each: 1.0 for each in counts if each.prefix and len(each.text) == 1}
 
 
 def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, Unit]]:

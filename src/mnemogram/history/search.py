@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn
 
 import apsw
 
@@ -19,7 +19,6 @@ from mnemogram.history.candidates import (
     CANDIDATE_LIMIT,
     Found,
     from_index,
-    from_scan,
     lineages_of,
 )
 from mnemogram.history.costs import dear_prefixes, frequent_prefixes
@@ -27,9 +26,18 @@ from mnemogram.history.damage import is_index_corruption
 from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import MOST_SCORED, Statistics, count_rows, rerank, statistics
-from mnemogram.history.relaxing import Unit, evidence_of, loses_diacritics, relax, units_of
+from mnemogram.history.relaxing import (
+    Unit,
+    evidence_of,
+    loses_diacritics,
+    marked,
+    relax,
+    units_of,
+    worths_of,
+)
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
+from mnemogram.history.scanning import from_scan, parts_from_scan
 from mnemogram.history.titles import TitleHit, title_hits
 from mnemogram.text import STORE_OPTIONS
 
@@ -53,7 +61,9 @@ _SCAN_SHARE: Final = 0.8
 _SCORING_SHARE: Final = 0.6
 _FILLING_SHARE: Final = 0.7
 _TITLES_SHARE: Final = 0.5
-_EVERYTHING: Final = ((0, 2**63 - 1),)
+#: Tokens of a text, where no index tells.
+_USUAL_LENGTH: Final = 50.0
+_EVERYTHING: Final[tuple[tuple[int, int], ...]] = ((0, 2**63 - 1),)
 _FOLDING_NOTE: Final = (
     "Without the tokenizer extension other widths and variants of characters may be missed."
 )
@@ -325,13 +335,18 @@ class _Search:
         )
 
     def _relaxed(self, query: q.Query) -> _Answer | None:
-        for name, path in _WORD_ROUTES:
+        """Ask for the parts of a query, and weigh them: by an index, or else by eye."""
+        units = self._units
+        if len(units) < 2 and not (query.plain and any(unit.stems for unit in units)):
+            return None  # there are no parts of it
+        path, found = "like", Found()
+        sizes, gaps = Statistics(0, 1.0), _EVERYTHING
+        counts: dict[q.Phrase, int] = {}
+        for name, route in _WORD_ROUTES:
             state = self._usable(name)
-            if state is None:
+            if state is None or not all(unit.phrase.servable(route) for unit in units):
                 continue
-            units = [unit for unit in self._units if path == "cjk" or unit.phrase.servable(path)]
-            if len(units) < 2 and not (query.plain and any(unit.stems for unit in units)):
-                return None  # there are no parts of it
+            path, gaps = f"{route}_or", state.gaps
             sizes = statistics(self._connection, name)
             relaxed = relax(
                 units,
@@ -339,22 +354,29 @@ class _Search:
                 partial(self._count, name),
                 partial(frequent_prefixes, self._connection, sizes.rows),
             )
-            if relaxed is None:
-                return None
-            evidence = evidence_of(query, units, relaxed.counts, sizes, grams=True)
-            marker = q.compile(q.Or(relaxed.marked(units)))
-            found = self._indexed(
-                state,
-                relaxed.expression,
-                marker,
-                None,
-                weights=relaxed.weights,
-                first=MOST_SCORED,
-            )
-            if self._request.sort == "relevance" and found.ranked:
-                self._in_time(found, partial(rerank, self._connection, found.candidates, evidence))
-            return _Answer(f"{path}_or", found, marker)
-        return None
+            if relaxed is not None:
+                counts = relaxed.counts
+                found = self._asked(
+                    state, relaxed.expression, weights=relaxed.weights, first=MOST_SCORED
+                )
+            break
+        if gaps:
+            worths = worths_of(units, counts)
+            share = _SCAN_SHARE if path == "like" else _GAP_SHARE
+            seen = parts_from_scan(self._connection, self.visibility, worths, gaps, share=share)
+            found.add(seen.found)
+            average = sizes.average if sizes.rows > seen.rows else seen.average
+            sizes = Statistics(sizes.rows + seen.rows, average)
+            counts = {
+                each: counts.get(each, 0) + seen.holding.get(each, 0)
+                for each in {**counts, **seen.holding}
+            }
+        if not found.candidates:
+            return None
+        if self._request.sort == "relevance" and found.ranked:
+            evidence = evidence_of(query, units, counts, sizes, grams=True)
+            self._in_time(found, partial(rerank, self._connection, found.candidates, evidence))
+        return _Answer(path, found, marked(units, counts))
 
     def titles(self, query: q.Query, answer: _Answer) -> list[TitleHit]:
         """Return sessions by title; where messages were found, only if time is left."""
@@ -368,16 +390,12 @@ class _Search:
 
     # -- steps
 
-    @contextlib.contextmanager
-    def _blaming(self, table: str, expression: str) -> Iterator[None]:
+    def _blame(self, table: str, expression: str, error: apsw.CorruptError) -> NoReturn:
         """Tell damage of an index, which the search goes on without, from the file's."""
-        try:
-            yield
-        except apsw.CorruptError as error:
-            if not is_index_corruption(self._connection, error, table, expression):
-                raise
-            self._request.damaged[table] = str(error)
-            raise _IndexDamaged from error
+        if not is_index_corruption(self._connection, error, table, expression):
+            raise error
+        self._request.damaged[table] = str(error)
+        raise _IndexDamaged from error
 
     def _count(self, table: str, phrase: q.Phrase) -> int:
         if phrase in self._dear:
@@ -386,8 +404,10 @@ class _Search:
             counted = 0
             expression = q.to_fts5(phrase)
             if expression is not None:
-                with self._blaming(table, expression):
+                try:
                     counted = count_rows(self._connection, table, expression)
+                except apsw.CorruptError as error:
+                    self._blame(table, expression, error)
             self._counted[table, phrase] = counted
         return self._counted[table, phrase]
 
@@ -398,7 +418,6 @@ class _Search:
         matcher: q.Matcher,
         check: q.Matcher | None,
         *,
-        weights: Sequence[float] = (1.0,),
         first: int = CANDIDATE_LIMIT,
     ) -> Found:
         """Ask an index, and read what lies in its gaps.
@@ -408,22 +427,36 @@ class _Search:
         """
         found = Found()
         if expression is not None:
-            with self._blaming(state.name, expression):
-                found = from_index(
-                    self._connection,
-                    self.visibility,
-                    state.name,
-                    expression,
-                    wanted=self._wanted,
-                    sort=self._request.sort,
-                    check=check,
-                    weights=weights,
-                    first=first,
-                )
+            found = self._asked(state, expression, check=check, first=first)
         if state.gaps:
             only = "m.substring" if state.name == indexes.TRIGRAM.name else "1"
             found.add(self._scanned(matcher, _GAP_SHARE, only, state.gaps))
         return found
+
+    def _asked(
+        self,
+        state: indexes.IndexState,
+        expression: str,
+        *,
+        check: q.Matcher | None = None,
+        weights: Sequence[float] = (1.0,),
+        first: int,
+    ) -> Found:
+        """Ask an index alone."""
+        try:
+            return from_index(
+                self._connection,
+                self.visibility,
+                state.name,
+                expression,
+                wanted=self._wanted,
+                sort=self._request.sort,
+                check=check,
+                weights=weights,
+                first=first,
+            )
+        except apsw.CorruptError as error:
+            self._blame(state.name, expression, error)
 
     def _add_tails(self, found: Found, matcher: q.Matcher) -> None:
         """Look into the part of long tool results that no index holds."""
@@ -457,7 +490,7 @@ class _Search:
     ) -> None:
         units = self._units
         counts: dict[q.Phrase, int] = {}
-        sizes = Statistics(1, 50.0)
+        sizes = Statistics(1, _USUAL_LENGTH)
         if state is not None:
             sizes = statistics(self._connection, state.name)
             if len(units) > 1:
