@@ -30,6 +30,7 @@ from typing import Any
 import apsw
 
 from mnemogram import extension
+from mnemogram.text import STORE_OPTIONS
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 2_000_000  # bytes of a text; more would not change a rate
@@ -39,6 +40,10 @@ TOKENIZERS = {
     "unicode61": ("unicode61", []),
     "trigram": ("trigram", []),
     "cjk_unicode61": ("cjk_unicode61", ["remove_diacritics", "2", "variants", "1"]),
+    "cjk_unicode61, as stores have it": (
+        "cjk_unicode61",
+        [each for pair in STORE_OPTIONS.items() for each in pair],
+    ),
     "cjk_unicode61 compat": ("cjk_unicode61", ["compat", "1"]),
     "word_trigram": ("word_trigram", ["remove_diacritics", "2", "variants", "1"]),
 }

@@ -33,6 +33,7 @@
 #define R_KIND(r) ((r) >> R_KIND_SHIFT)
 
 #define NRESOLVED (TT_NRECORD + TT_NSHORT)
+#define BLOCKS (0x110000 / 256)
 
 struct tc_config {
   uint8_t ascii[256]; /* folded; 0 for a separator, 0xFF for a lead byte */
@@ -43,6 +44,8 @@ struct tc_config {
   uint8_t compat;
   int nexception;
   uint32_t *exception; /* sorted: code points whose category does not decide */
+  uint32_t exception_blocks[BLOCKS / 32]; /* a bit for each block of 256 that holds one */
+  uint8_t plain_exceptions;               /* whether one is, or but for it were, plain CJK */
 };
 
 typedef struct character {
@@ -67,6 +70,11 @@ static int is_cluster(uint32_t kind) {
 
 static int is_emoji(uint32_t kind) {
   return kind == TT_EMOJI || kind == TT_EMOJI_MODIFIER || kind == TT_REGIONAL;
+}
+
+/* A kind that takes nothing from a kind of the same sort that follows it. */
+static inline int is_plain(uint32_t r) {
+  return R_KIND(r) == TT_CJK || R_KIND(r) == TT_SYLLABLE;
 }
 
 static void get_record(uint16_t number, tt_record *record) {
@@ -210,6 +218,18 @@ static int add_exceptions(tc_config *c, const char *z, int token) {
   return TC_OK;
 }
 
+/* Notes where exceptions lie, for the many characters that are none. */
+static void note_exceptions(tc_config *c) {
+  int i;
+  for (i = 0; i < c->nexception; i++) {
+    uint32_t cp = c->exception[i];
+    uint16_t number = tt_lookup(cp);
+    c->exception_blocks[cp >> 13] |= 1u << (cp >> 8 & 31);
+    c->plain_exceptions |=
+        (uint8_t)(is_plain(resolve(c, number, 0)) || is_plain(resolve(c, number, 1)));
+  }
+}
+
 /* The value of a 0/1 argument, or -1. */
 static int switch_value(const char *z) {
   return (z[0] == '0' || z[0] == '1') && z[1] == 0 ? z[0] - '0' : -1;
@@ -275,6 +295,7 @@ int tc_config_new(const char *const *args, int nargs, tc_config **out, const cha
     return rc;
   }
   for (i = 0; i < NRESOLVED; i++) c->resolved[i] = resolve(c, (uint16_t)i, 0);
+  note_exceptions(c);
   *out = c;
   return TC_OK;
 }
@@ -283,6 +304,10 @@ void tc_config_free(tc_config *config) {
   if (!config) return;
   free(config->exception);
   free(config);
+}
+
+static inline int may_be_exception(const tc_config *c, uint32_t cp) {
+  return c->exception_blocks[cp >> 13] >> (cp >> 8 & 31) & 1;
 }
 
 static int is_exception(const tc_config *c, uint32_t cp) {
@@ -338,7 +363,8 @@ static inline void look(const scanner *s, const uint8_t *p, character *c) {
   {
     uint16_t number = tt_lookup(c->cp);
     c->r = s->config->resolved[number];
-    if (s->config->nexception && is_exception(s->config, replace_nonchar(c->cp))) {
+    if (may_be_exception(s->config, c->cp) &&
+        is_exception(s->config, replace_nonchar(c->cp))) {
       c->r = resolve(s->config, number, 1);
     }
   }
@@ -464,11 +490,6 @@ static inline uint32_t compose(const scanner *s, const uint8_t **at, character *
   }
 }
 
-/* A kind that takes nothing from a kind of the same sort that follows it. */
-static inline int is_plain(uint32_t r) {
-  return R_KIND(r) == TT_CJK || R_KIND(r) == TT_SYLLABLE;
-}
-
 /* The resolved record of the three bytes at p if they are a plain CJK character, else
 ** something that is not plain: what is too long or a surrogate has no CJK record. */
 static inline uint32_t look_plain(const scanner *s, const uint8_t *p) {
@@ -513,7 +534,7 @@ static int pair_plain(scanner *s, const uint8_t **at, uint32_t r, int *count, un
 
 static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
   unit before = {0, 0, NULL, NULL}, now = {0, 0, NULL, NULL};
-  const int paired = s->mode != TC_UNITS && s->config->nexception == 0;
+  const int paired = s->mode != TC_UNITS && !s->config->plain_exceptions;
   int count = 0, rc;
   do {
     character base;

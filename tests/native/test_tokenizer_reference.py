@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemogram._native import text_core
+from mnemogram.text import STORE_OPTIONS
 from tests.reference import tokenizer as reference
 from tests.reference.tokenizer import Reference
 
@@ -52,6 +53,8 @@ OPTIONS: list[dict[str, str]] = [
     {"categories": "Ll"},
     {"tokenchars": "_🎉漢・⼤\u0e34", "separators": "a字😀🤔ก"},
     {"categories": "N*", "tokenchars": "漢か⼤กｶ가\u1100🏻"},
+    dict(STORE_OPTIONS),
+    {"separators": "\u6f23\ufffd\U0002f9ff"},  # beside 漢, as U+FFFE, and far out
 ]
 
 
