@@ -292,6 +292,24 @@ def test_nothing_that_a_model_sends_raises(tool: Tool, sent: Any) -> None:
     json.dumps(answer)
 
 
+@pytest.mark.parametrize("sent", ['{"query": "\\ud800"}', {"session_id": "\ud800"}, {"\ud800": 1}])
+def test_half_a_surrogate_pair_is_answered_in_text_that_can_be_encoded(
+    tool: Tool, sent: Any
+) -> None:
+    json.dumps(tool(sent), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("depth", [900, 990, 5_000])
+def test_what_is_nested_without_end_is_refused(tool: Tool, depth: int) -> None:
+    nested: Any = "x"
+    for _ in range(depth):
+        nested = [nested]
+    text = '{"sort": ' + "[" * depth + "]" * depth + "}"
+    for sent in ({"sort": nested}, text):
+        answer = tool(sent)
+        assert (answer["success"], answer["error"]) == (False, "invalid_argument")
+
+
 # --- schemas ---------------------------------------------------------------------------
 
 

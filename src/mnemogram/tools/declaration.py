@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable, StoreClosed
+from mnemogram.history.writing import map_strings, storable
 from mnemogram.tools.times import moment
 
 __all__ = [
@@ -388,6 +389,14 @@ class Declaration:
         Raises:
             InvalidArgument: an argument is unknown, missing or unclear.
         """
+        try:
+            return self._read(arguments)
+        except RecursionError as error:
+            raise InvalidArgument(
+                "the arguments are nested too deep", hint="Send the arguments as declared."
+            ) from error
+
+    def _read(self, arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
         value: Any = arguments
         for _ in range(2):  # some hosts encode what was encoded before
             if isinstance(value, (str, bytes)):
@@ -403,7 +412,8 @@ class Declaration:
                 f"the arguments are {type(value).__name__}, not an object",
                 hint="Send one JSON object.",
             )
-        return _read_all(self.parameters, value)
+        # Half a surrogate pair can be written in JSON, but neither stored nor answered.
+        return _read_all(self.parameters, map_strings(dict(value), storable))
 
 
 @dataclass(frozen=True, slots=True)
