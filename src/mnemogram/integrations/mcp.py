@@ -28,14 +28,7 @@ from mcp_types import (
 )
 
 from mnemogram import __version__
-from mnemogram.history.store import History
-from mnemogram.memory.store import SceneMemory
-from mnemogram.tools import (
-    Tool,
-    memory_commit_tool,
-    memory_recall_tool,
-    session_search_tool,
-)
+from mnemogram.tools import Tool, tools_of
 
 __all__ = ["INSTRUCTIONS", "make_server", "serve", "tools_of"]
 
@@ -44,16 +37,6 @@ INSTRUCTIONS = (
     " say that you do not know of something; what is found is the original wording. Recall with"
     " the scenes you are in; commit what should still hold when the scene comes back."
 )
-
-
-def tools_of(history: History, memory: SceneMemory, *, read_only: bool = False) -> list[Tool]:
-    """Return the tools over one user's stores.
-
-    Args:
-        read_only: leave out what writes.
-    """
-    tools = [session_search_tool(history), memory_commit_tool(memory), memory_recall_tool(memory)]
-    return [each for each in tools if each.declaration.read_only or not read_only]
 
 
 def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mnemogram.tools.declaration import Declaration, SchemaKind, Tool
 from mnemogram.tools.memory import memory_commit_tool, memory_recall_tool
+from mnemogram.tools.offer import tools_of
 from mnemogram.tools.session_search import session_search_tool
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "memory_commit_tool",
     "memory_recall_tool",
     "session_search_tool",
+    "tools_of",
 ]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""All tools over the stores of one user."""
+
+from __future__ import annotations
+
+from mnemogram.history.store import History
+from mnemogram.memory import SceneMemory
+from mnemogram.tools.declaration import Tool
+from mnemogram.tools.memory import (
+    CurrentScenes,
+    CurrentSession,
+    memory_commit_tool,
+    memory_recall_tool,
+)
+from mnemogram.tools.session_search import session_search_tool
+
+__all__ = ["tools_of"]
+
+
+def tools_of(
+    history: History,
+    memory: SceneMemory,
+    *,
+    read_only: bool = False,
+    current_session: CurrentSession = None,
+    current_scenes: CurrentScenes = None,
+) -> list[Tool]:
+    """Return the tools over one user's stores.
+
+    Args:
+        history: the user's history; the model cannot name another.
+        memory: the user's scene memory; the model cannot name another.
+        read_only: leave out what writes.
+        current_session: id of the running session, or a function that returns it at each
+            call; what is still in its context is not found again.
+        current_scenes: keys of the present situation, or a function that returns them.
+    """
+    tools = [
+        session_search_tool(history, current_session=current_session),
+        memory_commit_tool(memory, current_scenes=current_scenes, session_id=current_session),
+        memory_recall_tool(memory, current_scenes=current_scenes),
+    ]
+    return [each for each in tools if each.declaration.read_only or not read_only]
