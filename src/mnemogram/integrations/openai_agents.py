@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The tools for the OpenAI Agents SDK.
+
+Needs the extra ``openai-agents``. The user is bound where the tools are made; nothing that
+a model sends can name another::
+
+    tools = make_tools(tools_of(home.history("alice"), home.memory("alice")))
+    agent = Agent(name="assistant", tools=tools)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import agents
+from agents.tool_context import ToolContext
+
+from mnemogram.tools import Tool, tools_of
+
+__all__ = ["make_tools", "tools_of"]
+
+
+def make_tools(tools: Sequence[Tool]) -> list[agents.Tool]:
+    """Return tools that an agent of the SDK takes, each an ``agents.FunctionTool``.
+
+    Each call runs on a worker thread, so that a long search blocks nobody. The model gets
+    the tool's JSON as text, of an answer without success too: a run never fails for what
+    a model sends.
+
+    Args:
+        tools: for example all of :func:`tools_of`.
+    """
+    return [_function_tool(each) for each in tools]
+
+
+def _function_tool(tool: Tool) -> agents.FunctionTool:
+    async def answer(context: ToolContext[Any], arguments: str) -> str:
+        return json.dumps(await asyncio.to_thread(tool, arguments), ensure_ascii=False)
+
+    function = tool.schema("openai")["function"]
+    return agents.FunctionTool(
+        name=function["name"],
+        description=function["description"],
+        params_json_schema=function["parameters"],
+        on_invoke_tool=answer,
+        # Strict schemas make every argument required, and most of ours are optional.
+        strict_json_schema=False,
+    )
