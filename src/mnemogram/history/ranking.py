@@ -166,7 +166,9 @@ def rerank(
     scorer = evidence.scorer()
     rows: list[int] = []
     for row_id, *columns in connection.execute(
-        "SELECT m.id, substr(m.content, 1, ?), m.tool_name, substr(m.tool_calls, 1, ?)"
+        # As bytes, which is what the scorer reads: the texts are never decoded.
+        "SELECT m.id, CAST(substr(m.content, 1, ?) AS BLOB), m.tool_name,"
+        " CAST(substr(m.tool_calls, 1, ?) AS BLOB)"
         " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
         (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
     ):
