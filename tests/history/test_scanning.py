@@ -144,7 +144,7 @@ def test_one_talkative_session_leaves_room_for_the_others(
 def test_texts_that_were_not_looked_at_in_time_are_told(
     plain: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain.append_many((f"s{n}", [Message("user", f"amber {n}")]) for n in range(40))
+    plain.append_many((f"s{n}", [Message("user", f"amber {n}")]) for n in range(60))
 
     class Slow:
         def __init__(self, matcher: q.Matcher) -> None:
@@ -152,15 +152,15 @@ def test_texts_that_were_not_looked_at_in_time_are_told(
             self.count = matcher.count
 
         def matches(self, *_: object) -> bool:
-            time.sleep(0.05)
+            time.sleep(0.1)
             return True
 
     monkeypatch.setattr(scanning.q, "compile", lambda node, compile=q.compile: Slow(compile(node)))
-    found = parts(plain, {"amber": 1.0}, timeout=0.8)
+    found = parts(plain, {"amber": 1.0}, timeout=3.0)
     assert not found.found.complete
     assert not found.found.exhausted
     texts = texts_of(plain, found)
-    assert texts == [f"amber {39 - n}" for n in range(len(texts))]
-    assert 1 <= len(texts) < 12
+    assert texts == [f"amber {59 - n}" for n in range(len(texts))]
+    assert 1 <= len(texts) < 30
     with pytest.raises(QueryTimeout):
         parts(plain, {"amber": 1.0}, timeout=0.0001)
