@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mnemogram import History, InvalidArgument, Message, SearchResult, Session
-from mnemogram.history import display, ranking
+from mnemogram.history import display, ranking, relaxing
 from mnemogram.history.grouping import MAX_SEEN, decode_cursor, encode_cursor
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=timezone.utc)
@@ -490,6 +490,18 @@ def test_a_short_word_with_its_own_diacritics_ranks_first(history: History) -> N
     for word in ("hồ", "hổ"):
         result = history.search(f"cái hay con {word} ở đâu trong rừng", limit=2)
         assert f" {word} " in next(m.content for m in result.results[0].messages if m.anchor)
+
+
+def test_a_rare_word_is_asked_for_though_its_stem_begins_too_much(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relaxing, "_FEWEST_POSTINGS", 4)
+    history.append_many((f"b{n}", [Message("user", f"the bill {n}")]) for n in range(20))
+    for key, said in (("a", "a quiet place"), ("b", "in town"), ("c", "nowhere")):
+        history.append(key, [Message("user", said)])
+    history.append("x", [Message("user", "Somebody billed us twice.")])
+    answer = history.search("who billed the quiet town of nowhere", limit=10)
+    assert {hit.session_id for hit in answer.results} == {"a", "b", "c", "x"}
 
 
 @pytest.mark.parametrize(("word", "rows"), [("every", 400), ("second", 200), ("tenth", 40)])

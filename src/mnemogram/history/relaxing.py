@@ -270,6 +270,12 @@ def relax(
     prefixes = [each for each in asked if each not in counts]
     counts |= frequent(prefixes, budget)
     counts |= {each: count(each) for each in prefixes if each not in counts}
+    for unit in units:
+        # A stem that begins too much would leave its rare word unasked.
+        if counts.get(unit.phrase) and any(
+            counts.get(each, 0) > budget // 2 for each in unit.stems
+        ):
+            asked.setdefault(unit.phrase, substance(unit))
     rarest = sorted((each for each in asked if counts[each]), key=counts.__getitem__)
     chosen: dict[q.Phrase, float] = {}
     for phrase in rarest[:_MOST_UNITS]:
