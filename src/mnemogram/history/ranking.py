@@ -75,7 +75,7 @@ def statistics(connection: Connection, table: str) -> Statistics:
 
 
 def count_rows(connection: Connection, table: str, expression: str) -> int:
-    """Return how many rows of an index match: exactly up to 5,000, about how many beyond.
+    """Return how many rows of an index match: exactly up to 2,000, about how many beyond.
 
     Where that many stand in the oldest part of a store, they are taken to be as frequent in
     the rest of it.
