@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from mnemogram import History, InvalidArgument, Message, SearchResult, Session
+from mnemogram._native import query as q
 from mnemogram.history import display, ranking, relaxing
 from mnemogram.history.grouping import MAX_SEEN, decode_cursor, encode_cursor
 
@@ -490,6 +492,23 @@ def test_a_short_word_with_its_own_diacritics_ranks_first(history: History) -> N
     for word in ("hồ", "hổ"):
         result = history.search(f"cái hay con {word} ở đâu trong rừng", limit=2)
         assert f" {word} " in next(m.content for m in result.results[0].messages if m.anchor)
+
+
+def test_a_pair_of_vietnamese_syllables_counts_nearly_like_a_word() -> None:
+    def worth_of_adjacency(asked: str) -> float:
+        query = q.parse(asked)
+        evidence = relaxing.evidence_of(
+            query, relaxing.units_of(query), {}, ranking.Statistics(1_000, 10.0)
+        )
+        scorer = evidence.scorer()
+        scorer.add("các học sinh ơi", None, None)
+        scorer.add("sinh các học ơi", None, None)
+        together, apart = scorer.scores()
+        return together - apart
+
+    spelled = worth_of_adjacency("học sinh ở đâu")
+    assert spelled > 2 * worth_of_adjacency("hoc sinh o dau") > 0
+    assert worth_of_adjacency(unicodedata.normalize("NFD", "học sinh ở đâu")) == spelled
 
 
 def test_a_rare_word_is_asked_for_though_its_stem_begins_too_much(

@@ -8,6 +8,8 @@ so the rarest are asked for and all of them are weighed.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,6 +38,10 @@ _LEAST_UNITS: Final = 3
 _STEM_WEIGHT: Final = 0.5
 _PAIR_WEIGHT: Final = 0.3
 _RUN_WEIGHT: Final = 0.1
+#: Vietnamese writes the syllables of a word apart: there a pair is as good as a word. Its
+#: letters with horn or bar, and with a tone on top of another mark, are hardly anyone else's.
+_SYLLABLE_PAIR_WEIGHT: Final = 0.8
+_VIETNAMESE: Final = re.compile("[ƠơƯưĐđ\u1ea0-\u1ef9]")
 #: Weight of the trigrams of words, and of clusters, beside the words themselves.
 _GRAMS: Final = 0.7
 _CLUSTER_GRAMS: Final = 1.5
@@ -364,10 +370,12 @@ def evidence_of(
         if lone not in rarity and lone.prefix and len(lone.text) == 1:
             weighted.append((lone, idf(rows, frequency)))
     options = query.tokenizer.options
+    syllables = _VIETNAMESE.search(unicodedata.normalize("NFC", query.text))
+    pair_weight = _SYLLABLE_PAIR_WEIGHT if syllables else _PAIR_WEIGHT
     for text, left, right in _neighbours(query, units):
         pair = q.phrase(text, config=options)
         if pair is not None:
-            weighted.append((pair, _PAIR_WEIGHT * (rarity[left.phrase] + rarity[right.phrase]) / 2))
+            weighted.append((pair, pair_weight * (rarity[left.phrase] + rarity[right.phrase]) / 2))
     runs: dict[int, list[Unit]] = {}
     for unit in units:
         runs.setdefault(unit.run, []).append(unit)
