@@ -14,7 +14,7 @@ import pytest
 from mnemogram import History, Message, QueryTimeout, Session
 from mnemogram._native import query as q
 from mnemogram.database import Connection
-from mnemogram.history import costs, relaxing, scanning, search
+from mnemogram.history import candidates, costs, relaxing, scanning, search
 from mnemogram.history.grouping import Visibility
 from mnemogram.history.ranking import count_rows
 
@@ -94,6 +94,56 @@ def test_an_answer_by_eye_goes_on_to_its_end(history: History) -> None:
         if cursor is None:
             break
     assert seen == [f"s{day:02d}" for day in range(28, 0, -1)]
+
+
+def test_sorting_by_time_that_takes_too_long_leaves_the_last_by_id(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: Any, **__: Any) -> None:
+        raise QueryTimeout("the share passed")
+
+    monkeypatch.setattr(candidates, "_MOST_BY_ID", 4)
+    expected = [f"s{day:02d}" for day in range(28, 18, -1)]
+    answer = history.search("billing", sort="newest", limit=10)
+    assert [hit.session_id for hit in answer.results] == expected
+    assert answer.complete
+    monkeypatch.setattr(candidates, "_by_time", slow)
+    answer = history.search("billing", sort="newest", limit=10)
+    assert [hit.session_id for hit in answer.results] == expected[:5]
+    assert not answer.complete
+    assert answer.candidate_limit_reached
+    with pytest.raises(QueryTimeout):  # nothing at all was found in time
+        history.search("cache NOT billing", sort="newest")
+
+
+@pytest.mark.usefixtures("dear")
+def test_the_newest_are_looked_at_until_enough_pass(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: Any, **__: Any) -> None:
+        raise QueryTimeout("the share passed")
+
+    monkeypatch.setattr(candidates, "_by_rank", slow)
+    monkeypatch.setattr(candidates, "CANDIDATE_LIMIT", 2)
+    # What am* begins is not asked for, so that the newest three matches fail the check.
+    answer = history.search("billing AND am*", limit=3)
+    assert [hit.session_id for hit in answer.results] == ["s28", "s21"]
+    assert "these are the newest" in (answer.hint or "")
+    answer = history.search("billing AND am* AND 7", limit=3)
+    assert [hit.session_id for hit in answer.results] == ["s07"]
+
+
+def test_beginnings_that_take_too_long_are_looked_for_by_eye(
+    history: History, request: pytest.FixtureRequest
+) -> None:
+    history.append("tool", [Message("tool", "the billing of Monday", tool_name="ledger")])
+    answer = history.search("billi", roles=("tool",))
+    assert (answer.search_path, answer.count) == ("cjk", 1)
+    request.getfixturevalue("dear")
+    answer = history.search("billi", roles=("tool",))
+    assert (answer.search_path, answer.count) == ("like", 1)
+    assert "⟦billi⟧ng" in answer.results[0].snippet
+    assert "begin with" in (answer.hint or "")
 
 
 @pytest.mark.usefixtures("dear")

@@ -28,6 +28,8 @@ CANDIDATE_LIMIT: Final = 300
 COLUMN_WEIGHTS: Final = (1.0, 0.6, 0.35)
 #: Share of the remaining time that ranking may take before the newest are returned.
 _RANKING_SHARE: Final = 0.6
+#: Share of the remaining time for sorting by time, before what was found by id is returned.
+_SORTING_SHARE: Final = 0.8
 _MOST_ROUNDS: Final = 40
 #: Matches looked at in the order of ids before all of them are sorted by time.
 _MOST_BY_ID: Final = 5_000
@@ -142,22 +144,30 @@ def from_index(
         QueryTimeout: not even the newest matches could be had in time.
     """
     rows = _Rows(connection, visibility, check)
-    if sort != "relevance":
-        found_by_id = _by_id(connection, visibility, table, expression, rows, wanted, sort)
-        if found_by_id is not None:
-            return found_by_id
-        return _by_time(connection, visibility, table, expression, rows, wanted, sort)
     found = Found()
+    if sort != "relevance":
+        try:
+            with share_of_deadline(connection, _SORTING_SHARE):
+                if _by_id(connection, visibility, table, expression, rows, wanted, sort, found):
+                    return found
+                return _by_time(connection, visibility, table, expression, rows, wanted, sort)
+        except QueryTimeout:
+            connection.check_deadline()
+            if not found.candidates:
+                raise
+            found.exhausted = found.complete = False
+            return found
     try:
         with share_of_deadline(connection, _RANKING_SHARE):
             score = _score_sql(connection, table, weights)
             _by_rank(connection, visibility, table, expression, score, rows, wanted, first, found)
     except QueryTimeout:
         connection.check_deadline()
-        if not found.candidates:
+        if found.candidates:
+            found.exhausted = False
+        else:
             found = _newest(connection, visibility, table, expression, rows, wanted)
             found.ranked = False
-        found.exhausted = False
     return found
 
 
@@ -251,22 +261,26 @@ def _newest(
 ) -> Found:
     """The last matches by id, which FTS5 gives one by one without ranking them."""
     where, bindings = visibility.predicate()
-    found = Found(exhausted=False)
+    found = Found()
     cursor = connection.execute(
         f"SELECT {_columns('0.0')}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
-        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC LIMIT :limit",
-        {**bindings, "expression": expression, "limit": CANDIDATE_LIMIT},
+        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC",
+        {**bindings, "expression": expression},
     )
     try:
         for row in cursor:
-            found.candidates += rows.admit([row])
-            if lineages_of(found.candidates) >= wanted:
+            admitted = rows.admit([row])
+            found.candidates += admitted
+            enough = len(found.candidates) >= CANDIDATE_LIMIT
+            if admitted and (enough or lineages_of(found.candidates) >= wanted):
+                found.exhausted = False
                 break
     except (QueryTimeout, apsw.InterruptError):
         if not found.candidates:
             raise
+        found.exhausted = False
     return found
 
 
@@ -278,16 +292,16 @@ def _by_id(
     rows: _Rows,
     wanted: int,
     sort: str,
-) -> Found | None:
+    found: Found,
+) -> bool:
     """The last (or first) matches by id, where ids run with time as far as they matter.
 
     FTS5 gives matches in the order of ids one by one, so common words cost nothing.
-    None where a message not looked at has a time that would bring it forward, as
-    after an import of older conversations.
+    False where a message not looked at may have a time that would bring it forward, as
+    after an import of older conversations, or where one session holds too many of them.
     """
     where, bindings = visibility.predicate()
     order, later, beyond = ("DESC", ">", "<") if sort == "newest" else ("ASC", "<", ">")
-    found = Found()
     edges: dict[int, int] = {}
     last = 0
     matches = connection.execute(
@@ -308,9 +322,9 @@ def _by_id(
         if len(edges) >= wanted:
             break
         if looked >= _MOST_BY_ID:
-            return None
+            return False
     else:
-        return found
+        return True
     found.exhausted = False
     worst = min(edges.values()) if sort == "newest" else max(edges.values())
     out_of_order = connection.one(
@@ -318,7 +332,7 @@ def _by_id(
         f" WHERE timestamp {later} ? AND id {beyond} ? LIMIT 1",
         (worst, last),
     )
-    return None if out_of_order else found
+    return not out_of_order
 
 
 def _by_time(

@@ -260,7 +260,8 @@ class SearchResult(_Result):
 
     Attributes:
         search_path: the route that answered: ``cjk``, ``cjk_or``, ``fts5``,
-            ``fts5_or``, ``trigram``, ``like`` or ``empty``.
+            ``fts5_or``, ``trigram``, ``like`` or ``empty``. Those with ``_or`` hold
+            parts of the query; ``like``, without an index, where the hint says so.
         complete: whether every message was looked at.
         candidate_limit_reached: whether candidates were left unexamined.
         index_status: for each FTS table true, false, or its building progress.

@@ -327,12 +327,15 @@ class _Search:
         if state is None or expression is None or not query.servable("cjk"):
             return None
         marker = q.compile(root, adjacent=True)
-        gapless = any(phrase.gapless for phrase in query.phrases)
-        found = self._indexed(state, expression, marker, marker if gapless else None)
-        self._rank(found, query, None, substring=True)
-        return _Answer(
-            "cjk", found, marker, ["These hold words that begin with those of the query."]
-        )
+        if dear_prefixes(self._connection, marker.phrases):
+            answer = self._by_eye(marker)
+        else:
+            gapless = any(phrase.gapless for phrase in query.phrases)
+            found = self._indexed(state, expression, marker, marker if gapless else None)
+            self._rank(found, query, None, substring=True)
+            answer = _Answer("cjk", found, marker)
+        answer.notes.append("These hold words that begin with those of the query.")
+        return answer
 
     def _relaxed(self, query: q.Query) -> _Answer | None:
         """Ask for the parts of a query, and weigh them: by an index, or else by eye."""
