@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Processes that work on one store until they are killed, or until they are told to stop.
+"""Processes that open stores together, or work on one until they are killed or told to stop.
 
-Each says what it is about to do and what was acknowledged, one line of JSON each, so that
-whoever killed it knows what must be there.
+Those that may be killed say what they are about to do and what was acknowledged, one line
+of JSON each, so that whoever killed one knows what must be there.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -42,13 +43,13 @@ def dear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "_SECONDS_PER_ROW", 1.0)
 
 
-def runs_out(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def runs_out(monkeypatch: pytest.MonkeyPatch, name: str, module: ModuleType = search) -> None:
     """Make one step of a search outlast its share of the deadline."""
 
     def slow(*_: Any, **__: Any) -> None:
         raise QueryTimeout("the share passed")
 
-    monkeypatch.setattr(search, name, slow)
+    monkeypatch.setattr(module, name, slow)
 
 
 @pytest.mark.usefixtures("dear")
@@ -99,15 +100,12 @@ def test_an_answer_by_eye_goes_on_to_its_end(history: History) -> None:
 def test_sorting_by_time_that_takes_too_long_leaves_the_last_by_id(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(*_: Any, **__: Any) -> None:
-        raise QueryTimeout("the share passed")
-
     monkeypatch.setattr(candidates, "_MOST_BY_ID", 4)
     expected = [f"s{day:02d}" for day in range(28, 18, -1)]
     answer = history.search("billing", sort="newest", limit=10)
     assert [hit.session_id for hit in answer.results] == expected
     assert answer.complete
-    monkeypatch.setattr(candidates, "_by_time", slow)
+    runs_out(monkeypatch, "_by_time", candidates)
     answer = history.search("billing", sort="newest", limit=10)
     assert [hit.session_id for hit in answer.results] == expected[:5]
     assert not answer.complete
@@ -120,10 +118,7 @@ def test_sorting_by_time_that_takes_too_long_leaves_the_last_by_id(
 def test_the_newest_are_looked_at_until_enough_pass(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(*_: Any, **__: Any) -> None:
-        raise QueryTimeout("the share passed")
-
-    monkeypatch.setattr(candidates, "_by_rank", slow)
+    runs_out(monkeypatch, "_by_rank", candidates)
     monkeypatch.setattr(candidates, "CANDIDATE_LIMIT", 2)
     # What am* begins is not asked for, so that the newest three matches fail the check.
     answer = history.search("billing AND am*", limit=3)

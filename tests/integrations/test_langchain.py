@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,14 +28,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 import mnemogram
 from mnemogram import InvalidArgument, Message
 from mnemogram.integrations.langchain import MemoryTool, make_tools, messages_of, tools_of
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[mnemogram.Mnemogram]:
-    with mnemogram.open(tmp_path / "root") as home:
-        home.history("ann").append("s1", [Message("user", "我上次预约牙医是星期三")])
-        home.history("bob").append("s1", [Message("user", "bob's own secret, 牙医")])
-        yield home
 
 
 @pytest.fixture

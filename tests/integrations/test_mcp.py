@@ -14,7 +14,6 @@ import pytest
 from mcp import Client
 
 import mnemogram
-from mnemogram import Message
 from mnemogram.integrations.mcp import make_server, tools_of
 
 COMMAND = [
@@ -26,11 +25,9 @@ COMMAND = [
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    with mnemogram.open(tmp_path / "root") as home:
-        home.history("ann").append("s1", [Message("user", "我上次预约牙医是星期三")])
-        home.history("bob").append("s1", [Message("user", "bob's own secret, 牙医")])
-    return tmp_path / "root"
+def root(home: mnemogram.Mnemogram) -> Path:
+    home.close()
+    return home.root
 
 
 def asked(root: Path, calls: list[tuple[str, dict[str, Any]]], **options: bool) -> list[Any]:

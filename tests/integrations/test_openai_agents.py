@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,16 +20,7 @@ from openai.types.responses import (
 )
 
 import mnemogram
-from mnemogram import Message
 from mnemogram.integrations.openai_agents import make_tools, tools_of
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[mnemogram.Mnemogram]:
-    with mnemogram.open(tmp_path / "root") as home:
-        home.history("ann").append("s1", [Message("user", "我上次预约牙医是星期三")])
-        home.history("bob").append("s1", [Message("user", "bob's own secret, 牙医")])
-        yield home
 
 
 @pytest.fixture
