@@ -216,11 +216,20 @@ class Relaxed:
     counts: dict[q.Phrase, int]
 
 
+def _telling(units: list[Unit], most: int) -> list[Unit]:
+    """Return the first units, without the lone characters where there is more to go by."""
+    several = any(not unit.single for unit in units)
+    return [unit for unit in units[:most] if not (unit.single and several)]
+
+
+def _lone_characters(counts: dict[q.Phrase, int]) -> list[q.Phrase]:
+    return [each for each in counts if each.prefix and len(each.text) == 1]
+
+
 def marked(units: list[Unit], counts: dict[q.Phrase, int]) -> q.Matcher:
     """Return what marks the parts of a query in the texts found."""
-    lone = [each for each in counts if each.prefix and len(each.text) == 1]
     forms = (form for unit in units for form in (unit.stems or (unit.phrase,)))
-    return q.compile(q.Or([*dict.fromkeys(forms), *lone]))
+    return q.compile(q.Or([*dict.fromkeys(forms), *_lone_characters(counts)]))
 
 
 def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q.Phrase]:
@@ -261,10 +270,7 @@ def relax(
     budget = max(_FEWEST_POSTINGS, int(rows * _POSTINGS_SHARE))
     counts: dict[q.Phrase, int] = {}
     asked: dict[q.Phrase, float] = {}
-    several = any(not unit.single for unit in units)
-    for unit in units[: _MOST_UNITS * 2]:
-        if unit.single and several:
-            continue
+    for unit in _telling(units, _MOST_UNITS * 2):
         counts[unit.phrase] = count(unit.phrase)
         # A prefix is counted whole or not at all: not for what is frequent anyway.
         rare = unit.stems and counts[unit.phrase] <= budget // 2
@@ -303,16 +309,13 @@ def worths_of(units: list[Unit], counts: dict[q.Phrase, int]) -> dict[q.Phrase, 
     Args:
         counts: what was counted in an index; its lone characters are looked for too.
     """
-    several = any(not unit.single for unit in units)
     worths: dict[q.Phrase, float] = {}
-    for unit in units[:_MOST_UNITS]:
-        if unit.single and several:
-            continue
+    for unit in _telling(units, _MOST_UNITS):
         worth = substance(unit) * (1.0 - _STEM_WEIGHT if unit.stems else 1.0)
         worths[unit.phrase] = max(worth, worths.get(unit.phrase, 0.0))
         for each in unit.stems:
             worths.setdefault(each, substance(unit) * _STEM_WEIGHT)
-    return worths | {each: 1.0 for each in counts if each.prefix and len(each.text) == 1}
+    return worths | dict.fromkeys(_lone_characters(counts), 1.0)
 
 
 def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, Unit]]:
@@ -366,9 +369,9 @@ def evidence_of(
             weighted += [(each, stem * _STEM_WEIGHT) for each in counted if counts[each]]
             continue
         weighted.append((unit.phrase, weight))
-    for lone, frequency in counts.items():
-        if lone not in rarity and lone.prefix and len(lone.text) == 1:
-            weighted.append((lone, idf(rows, frequency)))
+    for lone in _lone_characters(counts):
+        if lone not in rarity:
+            weighted.append((lone, idf(rows, counts[lone])))
     options = query.tokenizer.options
     syllables = _VIETNAMESE.search(unicodedata.normalize("NFC", query.text))
     pair_weight = _SYLLABLE_PAIR_WEIGHT if syllables else _PAIR_WEIGHT

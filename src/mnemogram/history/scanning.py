@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mnemogram._native import query as q
@@ -101,7 +101,7 @@ def from_scan(
 # --- parts of a query ------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Partial:
     """Messages that hold parts of a query, and how frequent the parts turned out to be.
 
@@ -113,9 +113,9 @@ class Partial:
     """
 
     found: Found
-    rows: int = 0
-    average: float = 1.0
-    holding: dict[q.Phrase, int] = field(default_factory=dict)
+    rows: int
+    average: float
+    holding: dict[q.Phrase, int]
 
 
 class _Best:
@@ -192,7 +192,7 @@ def parts_from_scan(
         QueryTimeout: the deadline passed, not only the share of it.
     """
     best = _Best(worths)
-    result = Partial(Found())
+    found = Found()
     matcher = q.compile(q.Or(list(worths)))
     hits = tokens = 0
     try:
@@ -208,19 +208,16 @@ def parts_from_scan(
                 tokens += sum(length for _, length in counted)
                 held = [
                     phrase
-                    for phrase, *found in zip(
+                    for phrase, *times in zip(
                         matcher.phrases, *(counts for counts, _ in counted), strict=True
                     )
-                    if any(found)
+                    if any(times)
                 ]
                 info = visibility.session(row[6:])
                 best.add(held, Candidate(row[3], info, row[4], row[5], 0.0))
     except QueryTimeout:
         connection.check_deadline()
-        result.found.exhausted = result.found.complete = False
-    result.found.candidates = best.best()
-    result.found.exhausted &= best.all_kept
-    result.rows = best.rows
-    result.average = max(1.0, tokens / max(1, hits))
-    result.holding = best.holding()
-    return result
+        found.exhausted = found.complete = False
+    found.candidates = best.best()
+    found.exhausted &= best.all_kept
+    return Partial(found, best.rows, max(1.0, tokens / max(1, hits)), best.holding())
