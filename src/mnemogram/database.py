@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Opening SQLite: permissions, pragmas, the extension, deadlines, transactions.
+"""Opening SQLite: permissions, pragmas, the extension, schemas, transactions.
 
 This is the only module that opens a database. It knows no table of ours: a
 store hands it a :class:`Schema` and gets connections that are ready to use.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,11 +20,19 @@ from typing import Any, Final, NoReturn
 import apsw
 
 from mnemogram import extension
+from mnemogram.connection import (
+    DEFAULT_BUSY_TIMEOUT,
+    LOCK_PAUSES,
+    Connection,
+    deadline,
+    share_of_deadline,
+    translate,
+    translated,
+)
 from mnemogram.errors import (
     Busy,
     ExtensionUnavailable,
     InvalidArgument,
-    MnemogramError,
     QueryTimeout,
     SchemaTooNew,
     StorageUnavailable,
@@ -41,6 +48,7 @@ from mnemogram.files import (
 )
 
 __all__ = [
+    "DEFAULT_BUSY_TIMEOUT",
     "Connection",
     "Database",
     "Schema",
@@ -53,61 +61,13 @@ __all__ = [
     "user_key",
 ]
 
-#: VM steps between two looks at the clock. At about 10 ns a step the clock is
-#: read every 10 microseconds, which costs well under one percent.
-PROGRESS_STEPS: Final = 1_000
-DEFAULT_BUSY_TIMEOUT: Final = 10.0
 MAX_READERS: Final = 4
 #: Readers kept for the next request. With many users open, each costs its page cache.
 _IDLE_READERS: Final = 2
 _CACHE_KIB: Final = 8_192
 _JOURNAL_SIZE_LIMIT: Final = 64 * 1024 * 1024
-#: Pauses between two tries for a lock, in seconds; the last one repeats.
-_LOCK_PAUSES: Final = (0.001, 0.002, 0.003, 0.005)
 #: Seconds that a writer pauses after a commit while others were met at the lock lately.
 _COURTESY: Final = 0.002
-_LATELY: Final = 1.0
-
-
-# --- errors ----------------------------------------------------------------------------
-
-_HINTS: Final[tuple[tuple[type[apsw.Error], str], ...]] = (
-    (apsw.FullError, "The disk is full: free space, then try again; nothing was lost."),
-    (
-        apsw.ReadOnlyError,
-        "The file or its directory is read-only for this process: fix the permissions.",
-    ),
-    (
-        apsw.CantOpenError,
-        "The file cannot be opened: check that the directory exists and is writable.",
-    ),
-    (apsw.PermissionsError, "Fix the permissions of the file and its directory."),
-    (apsw.AuthError, "The host's authorizer refused the statement."),
-    (
-        apsw.NotADBError,
-        "The file is not a SQLite database: restore it from a backup, or name another path.",
-    ),
-    (
-        apsw.CorruptError,
-        "The file is damaged (cut short, or copied while it was in use?): keep it, run"
-        " check(), and restore from a backup; copy a live file with backup() only.",
-    ),
-    (apsw.IOError, "The disk reported an error: check it, then run check()."),
-    (apsw.NoMemError, "SQLite ran out of memory: free some, then try again."),
-    (apsw.TooBigError, "A value is larger than SQLite can hold (about 1 GB)."),
-)
-
-
-def translate(error: apsw.Error) -> MnemogramError:
-    """Return the error of ours that stands for an apsw error."""
-    if isinstance(error, apsw.InterruptError):
-        return QueryTimeout("the deadline passed before the answer was complete")
-    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
-        return Busy(f"the store is locked by another writer: {error}")
-    for kind, hint in _HINTS:
-        if isinstance(error, kind):
-            return StorageUnavailable(f"{type(error).__name__}: {error}", hint=hint)
-    return StorageUnavailable(f"{type(error).__name__}: {error}")
 
 
 def _cannot_open(path: Path, error: apsw.Error) -> NoReturn:
@@ -128,147 +88,6 @@ def _cannot_open(path: Path, error: apsw.Error) -> NoReturn:
     else:
         raise translate(error) from error
     raise StorageUnavailable(message, hint=hint) from error
-
-
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Raise every apsw error of the block as one of ours, with the original as cause."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise translate(error) from error
-
-
-# --- connections -----------------------------------------------------------------------
-
-
-class _Clock:
-    """The times that bound a connection's work; knows no connection, so no cycle."""
-
-    __slots__ = ("busy_timeout", "contended_at", "deadline_at", "waiting_since")
-
-    def __init__(self) -> None:
-        self.contended_at = -_LATELY
-        self.busy_timeout = DEFAULT_BUSY_TIMEOUT
-        self.deadline_at: float | None = None
-        self.waiting_since = 0.0
-
-    def passed(self) -> bool:
-        """Whether the deadline in force has passed."""
-        return self.deadline_at is not None and time.monotonic() >= self.deadline_at
-
-    @property
-    def is_contended(self) -> bool:
-        """Whether another writer was met not long ago."""
-        return time.monotonic() - self.contended_at < _LATELY
-
-    def wait(self, tries: int) -> bool:
-        """SQLite's busy handler: pause before the next try, False to give up.
-
-        Bounded by time and not by tries. The jitter keeps waiting processes from
-        waking together.
-        """
-        now = self.contended_at = time.monotonic()
-        if tries == 0:
-            self.waiting_since = now
-        end = self.waiting_since + self.busy_timeout
-        if self.deadline_at is not None:
-            end = min(end, self.deadline_at)
-        if now >= end:
-            return False
-        pause = _LOCK_PAUSES[min(tries, len(_LOCK_PAUSES) - 1)]
-        time.sleep(min(pause * random.uniform(0.5, 1.5), end - now))
-        return True
-
-
-class Connection(apsw.Connection):
-    """An apsw connection that remembers its deadline and its tokenizer."""
-
-    #: None where the tokenizer extension is loaded, else why it is not.
-    tokenizer_error: str | None = "not loaded"
-
-    def __init__(self, filename: str, *, flags: int, busy_timeout: float) -> None:
-        super().__init__(filename, flags=flags)
-        self.clock = _Clock()
-        self.clock.busy_timeout = busy_timeout
-        self.set_busy_handler(self.clock.wait)
-
-    @property
-    def deadline_at(self) -> float | None:
-        """Monotonic time at which the work must end; None without a deadline."""
-        return self.clock.deadline_at
-
-    @property
-    def has_tokenizer(self) -> bool:
-        """Whether ``cjk_unicode61`` and ``word_trigram`` can be used here."""
-        return self.tokenizer_error is None
-
-    def one(self, sql: str, bindings: Any = ()) -> Any:
-        """Return the first column of the first row, or None where there is no row."""
-        for row in self.execute(sql, bindings):
-            return row[0]
-        return None
-
-    def remaining(self) -> float | None:
-        """Seconds until the deadline in force (negative once past), None without one."""
-        return None if self.deadline_at is None else self.deadline_at - time.monotonic()
-
-    def check_deadline(self) -> None:
-        """Raise QueryTimeout where the deadline has passed: for work outside SQLite."""
-        remaining = self.remaining()
-        if remaining is not None and remaining <= 0:
-            raise QueryTimeout("the deadline passed before the answer was complete")
-
-
-@contextlib.contextmanager
-def deadline(connection: Connection, seconds: float | None) -> Iterator[None]:
-    """Bound all that ``connection`` runs in the block to ``seconds`` of wall time.
-
-    A progress handler looks at a monotonic clock every 1,000 VM steps. Deadlines
-    nest: an inner one never outlasts the outer. What was in force before is in
-    force again on exit. Lock waits count too.
-
-    Raises:
-        QueryTimeout: the time passed while SQLite was at work.
-    """
-    if seconds is None:
-        yield
-        return
-    clock = connection.clock
-    outer = clock.deadline_at
-    end = time.monotonic() + seconds
-    clock.deadline_at = end if outer is None else min(end, outer)
-    _arm(connection)
-    try:
-        yield
-    except apsw.InterruptError as error:
-        raise translate(error) from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        if clock.passed():
-            raise QueryTimeout("the deadline passed while waiting for a lock") from error
-        raise
-    finally:
-        clock.deadline_at = outer
-        _arm(connection)
-
-
-@contextlib.contextmanager
-def share_of_deadline(connection: Connection, share: float) -> Iterator[None]:
-    """Bound the block to a share of the time that is left; no bound without a deadline.
-
-    Raises:
-        QueryTimeout: the share passed. Whether time is left, ``check_deadline`` tells.
-    """
-    remaining = connection.remaining()
-    with deadline(connection, None if remaining is None else max(0.0, remaining * share)):
-        yield
-
-
-def _arm(connection: Connection) -> None:
-    clock = connection.clock
-    connection.set_progress_handler(
-        None if clock.deadline_at is None else clock.passed, PROGRESS_STEPS
-    )
 
 
 # --- schemas ---------------------------------------------------------------------------
@@ -472,7 +291,7 @@ class Database:
             except (apsw.BusyError, apsw.LockedError):
                 if time.monotonic() >= end or connection.clock.passed():
                     raise
-            time.sleep(_LOCK_PAUSES[min(tries, len(_LOCK_PAUSES) - 1)])
+            time.sleep(LOCK_PAUSES[min(tries, len(LOCK_PAUSES) - 1)])
             tries += 1
 
     # -- using

@@ -12,7 +12,7 @@ import pytest
 
 from mnemogram import History, StorageUnavailable
 from mnemogram import database as databases
-from mnemogram.database import Connection, _Clock
+from mnemogram.connection import Connection, _Clock
 from tests.history.support import assert_sound, fill, finish
 
 VFS = "mnemogram_faults"
