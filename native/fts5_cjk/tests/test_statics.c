@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
 **
-** test_statics.c: what text_core.c keeps to itself: decoding and encoding, every
-** sequence against a slow decoder; and memory running out, at every place in turn.
+** test_statics.c: what text_core.c and text_config.c keep to themselves: decoding and
+** encoding, every sequence against a slow decoder; and memory running out, at every
+** place in turn.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static void test_free(void *p) {
 #define calloc test_calloc
 #define realloc test_realloc
 #define free test_free
+#include "../text_config.c"
 #include "../text_core.c"
 #undef malloc
 #undef calloc
