@@ -82,6 +82,40 @@ def test_browse_lists_sessions(talk: Run) -> None:
     assert talk("browse", "--json").json["results"][0]["session_id"] == "s1"
 
 
+def test_browse_lists_what_was_active_in_a_period(talk: Run) -> None:
+    talk("append", "--session", "s2", "--timestamp", "2026-03-04T10:00:00Z", "later words")
+    talk("append", "--session", "s1", "--timestamp", "2026-03-05T10:00:00Z", "once more")
+    period = ("--after", "2026-03-01", "--before", "2026-03-01")
+    (found,) = talk("browse", *period, "--json").json["results"]
+    assert (found["session_id"], found["when"]) == ("s1", "2026-03-01T09:02:00.000Z")
+    done = talk("browse", *period)
+    assert "2026-03-01 09:02" in done.out
+    assert "明早九点预约牙医复诊" in done.out
+    first = talk("browse", "--after", "2026-03-01", "--limit", "1", "--json").json
+    assert [each["preview"] for each in first["results"]] == ["明早九点预约牙医复诊"]
+    second = talk("browse", "--after", "2026-03-01", "--limit", "1", "--cursor", first["cursor"])
+    assert "session s2" in second.out
+    done = talk("browse", "--after", "2027-01-01")
+    assert (done.code, done.out) == (3, "")
+    assert "No conversation was active in this period" in done.err
+
+
+def test_browse_and_search_show_background_work_where_it_is_asked_for(talk: Run) -> None:
+    talk("append", "--session", "s2", "--source", "subagent", "牙医 looked up")
+    for verb in (("browse",), ("search", "牙医")):
+        assert "session s2" not in talk(*verb).out
+        assert "session s2" in talk(*verb, "--source", "subagent").out
+        both = talk(*verb, "--all-sources").out
+        assert "session s1" in both
+        assert "session s2" in both
+
+
+def test_a_search_without_words_names_the_verb_that_lists(talk: Run) -> None:
+    done = talk("search", "--after", "2026-03-01")
+    assert (done.code, done.out) == (2, "")
+    assert "browse" in done.err
+
+
 def test_status_shows_every_index(talk: Run) -> None:
     done = talk("status")
     assert done.code == 0

@@ -86,6 +86,8 @@ def _read_everything(history: History) -> None:
         read = history.read(session)
         history.scroll(session, read.messages[0].id)
     history.browse()
+    history.browse(after="2020-01-01", before="2100-01-01", exclude_sessions=["s1"])
+    history.browse(sources=["subagent"])
     history.status(sizes=False)
 
 

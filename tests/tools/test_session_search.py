@@ -105,6 +105,77 @@ def test_the_cursor_goes_on(tool: Tool) -> None:
     assert not set(sessions(first)) & set(sessions(second))
 
 
+# --- recall by time alone --------------------------------------------------------------
+
+
+def test_a_period_without_a_query_lists_what_was_active_then(tool: Tool) -> None:
+    answer = tool({"after": "2026-03-05", "before": "2026-03-08"})
+    assert (answer["success"], answer["mode"]) == (True, "browse")
+    assert sessions(answer) == ["s2", "s3", "s4"]
+    assert [each["preview"] for each in answer["results"]] == ["line 2-0", "line 3-0", "line 4-0"]
+    found = answer["results"][0]
+    around = tool({"session_id": "s2", "around_message_id": found["match_message_id"]})
+    assert around["messages"][0]["content"] == "line 2-0"
+    assert (answer["after"], answer["before"]) == (
+        "2026-03-05T00:00:00.000Z",
+        "2026-03-08T00:00:00.000Z",
+    )
+
+
+@pytest.mark.parametrize("query", [None, "牙医"])
+def test_one_day_as_both_bounds_is_that_day(tool: Tool, query: str | None) -> None:
+    answer = tool({"query": query, "after": "2026-03-07", "before": "2026-03-07"})
+    assert sessions(answer) == ["s2"]
+
+
+@pytest.mark.parametrize("query", [None, "牙医"])
+@pytest.mark.parametrize("after", [{}, {"after": "2026-03-06T12:00Z"}])
+def test_a_date_alone_as_before_is_the_end_of_that_day(
+    tool: Tool, query: str | None, after: dict[str, str]
+) -> None:
+    sent = {"query": query, "before": "2026-03-07", "sort": "newest", **after}
+    assert sessions(tool(sent))[:1] == ["s2"]
+
+
+def test_where_the_day_named_last_is_left_out_the_hint_brings_it_back(tool: Tool) -> None:
+    answer = tool({"after": "2026-03-05", "before": "2026-03-07"})
+    assert "s2" not in sessions(answer)
+    assert "let before be 2026-03-08" in answer["hint"]
+    assert "s2" in sessions(tool({"after": "2026-03-05", "before": "2026-03-08"}))
+    silent = tool({"after": "2026-03-05", "before": "2027-01-01"})
+    assert silent["hint"] is None
+
+
+def test_bounds_in_the_wrong_order_are_right_when_exchanged_as_the_hint_says(tool: Tool) -> None:
+    for after, before in (("2026-03-07", "2026-03-05"), ("1d", "2w"), ("now", "2026-03-05T08:00Z")):
+        answer = tool({"after": after, "before": before})
+        assert answer["error"] == "invalid_argument"
+        words = answer["hint"].split("exchange them: after ")[1].rstrip(".")
+        after, _, before = words.partition(", before ")
+        assert tool({"after": after, "before": before})["success"]
+
+
+def test_pages_of_a_period_show_each_session_once(tool: Tool) -> None:
+    sent: dict[str, Any] = {"after": "2026-01-01", "limit": 5}
+    shown: list[str] = []
+    while True:
+        answer = tool(sent)
+        shown += sessions(answer)
+        if answer["cursor"] is None:
+            break
+        sent["cursor"] = answer["cursor"]
+    assert shown == [f"s{number}" for number in range(12)]
+
+
+def test_arguments_that_go_with_a_query_are_not_left_out_in_silence(tool: Tool) -> None:
+    answer = tool({"after": "2026-03-01", "role_filter": "user", "sort": "oldest"})
+    assert answer["success"]
+    assert "role_filter goes with a query" in answer["hint"]
+    assert "newest come first" in answer["hint"]
+    assert "after" in tool({"session_id": "s1", "after": "1d"})["hint"]
+    assert "Leave the query out" in tool({"query": "*", "after": "1d"})["hint"]
+
+
 # --- what models send ------------------------------------------------------------------
 
 
@@ -176,7 +247,9 @@ def test_arguments_are_read_as_they_were_meant(sent: Any, meant: dict[str, Any])
         ({"query": "x", "path": "/etc/passwd"}, "The arguments are"),
         ({"around_message_id": 4}, "both"),
         ({"cursor": "abc"}, "query"),
-        ({"after": "2d"}, "query"),
+        ({"after": "2026-03-07", "before": "2026-03-05"}, "after 2026-03-05, before 2026-03-07"),
+        ({"after": "2026-03-07T09:00Z", "before": "2026-03-07T09:00Z"}, "03-08T09:00"),
+        ({"after": "2d", "cursor": "abc"}, "period"),
         ({"query": "x", "cursor": "junk"}, ""),
         ("query: x", "JSON"),
         ("[" * 100_000, "JSON"),
@@ -333,6 +406,7 @@ def test_one_declaration_gives_every_schema(tool: Tool) -> None:
         "role_filter",
         "after",
         "before",
+        "sources",
         "exclude_session_ids",
         "cursor",
     ]

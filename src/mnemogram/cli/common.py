@@ -21,7 +21,7 @@ from mnemogram import database
 from mnemogram.cli.render import json_text
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history.store import History
-from mnemogram.tools.times import moment
+from mnemogram.tools.times import bound, moment
 
 __all__ = [
     "FAILURE",
@@ -30,6 +30,7 @@ __all__ = [
     "USAGE",
     "Env",
     "UserNotFound",
+    "bound_option",
     "default_root",
     "output_options",
     "store_options",
@@ -128,6 +129,23 @@ def time_option(name: str, meaning: str) -> Callable[[_F], _F]:
     """Return an option that takes a time."""
     words = f"{meaning}: ISO 8601, or 3h, 2d, 1w ago."
     return click.option(name, callback=_as_time, metavar="TIME", help=words)
+
+
+def bound_option(name: str, meaning: str) -> Callable[[_F], _F]:
+    """Return an option that takes a bound of a period: a time, or a date alone as it is."""
+    words = f"{meaning}: ISO 8601, or 3h, 2d, 1w ago."
+    return click.option(name, callback=_as_bound, metavar="TIME", help=words)
+
+
+def _as_bound(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> datetime | str | None:
+    if value is None:
+        return None
+    try:
+        return bound(value)
+    except InvalidArgument as error:
+        raise click.BadParameter(f"{error}. {error.hint}", ctx, param) from error
 
 
 def _as_time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:

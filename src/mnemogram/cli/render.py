@@ -192,7 +192,7 @@ class Page:
         noun = "message" if summary.message_count == 1 else "messages"
         about = (
             summary.source,
-            local_time(summary.last_active_at),
+            local_time(summary.when or summary.last_active_at),
             f"{summary.message_count:,} {noun}",
             f"session {summary.session_id}",
         )

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 import click
 from rich.text import Text
 
-from mnemogram.cli.common import NOTHING, OK, Env, store_options, time_option
+from mnemogram.cli.common import NOTHING, OK, Env, bound_option, store_options
 from mnemogram.cli.render import Page, clean, local_time
 from mnemogram.history.models import Role, SearchResult
 
@@ -22,7 +22,7 @@ READ_END: Final = 10
 
 
 @click.command()
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1)
 @click.option("--limit", type=click.IntRange(1, 10), default=3, show_default=True)
 @click.option(
     "--role",
@@ -51,9 +51,10 @@ READ_END: Final = 10
     show_default=True,
     help="Messages on each side of a match.",
 )
-@time_option("--after", "Not before this time")
-@time_option("--before", "Before this time")
+@bound_option("--after", "Not before this time")
+@bound_option("--before", "Before this time; a date alone is the end of that day")
 @click.option("--source", "sources", multiple=True, help="Only this source; may be repeated.")
+@click.option("--all-sources", is_flag=True, help="Every source, background work included.")
 @click.option("--exclude-session", "excluded", multiple=True, help="Leave it out; may be repeated.")
 @click.option("--current-session", help="The running session, whose own context is left out.")
 @click.option(
@@ -73,9 +74,10 @@ def search(
     sort: Any,
     detail: Any,
     window: int,
-    after: datetime | None,
-    before: datetime | None,
+    after: datetime | str | None,
+    before: datetime | str | None,
     sources: tuple[str, ...],
+    all_sources: bool,
     excluded: tuple[str, ...],
     current_session: str | None,
     timeout: float,
@@ -86,6 +88,9 @@ def search(
     Words, "phrases", AND, OR, NOT, parentheses and a trailing * are understood; all else is
     taken as it stands. Write -- before a query that begins with a dash.
     """
+    if not query:
+        listing = "; browse lists what was active in a period" if after or before else ""
+        raise click.UsageError(f"Missing argument 'QUERY...'{listing}.")
     with env.history() as history:
         start = time.perf_counter()
         result = history.search(
@@ -98,6 +103,7 @@ def search(
             after=after,
             before=before,
             sources=sources or None,
+            all_sources=all_sources,
             exclude_sessions=excluded,
             current_session=current_session,
             timeout=timeout,
@@ -198,11 +204,34 @@ def scroll(env: Env, session: str, message: int, window: int) -> int:
 
 @click.command()
 @click.option("--limit", type=click.IntRange(1, 10), default=10, show_default=True)
+@bound_option("--after", "Only sessions that were active at or after this time")
+@bound_option("--before", "Only sessions active before this time; a date alone is its end")
+@click.option("--source", "sources", multiple=True, help="Only this source; may be repeated.")
+@click.option("--all-sources", is_flag=True, help="Every source, background work included.")
+@click.option("--exclude-session", "excluded", multiple=True, help="Leave it out; may be repeated.")
+@click.option("--cursor", help="Go on after an earlier answer.")
 @store_options
-def browse(env: Env, limit: int) -> int:
-    """List the sessions that were active last."""
+def browse(
+    env: Env,
+    limit: int,
+    after: datetime | str | None,
+    before: datetime | str | None,
+    sources: tuple[str, ...],
+    all_sources: bool,
+    excluded: tuple[str, ...],
+    cursor: str | None,
+) -> int:
+    """List the sessions that were active last, or in a period."""
     with env.history() as history:
-        result = history.browse(limit=limit)
+        result = history.browse(
+            limit=limit,
+            after=after,
+            before=before,
+            sources=sources or None,
+            all_sources=all_sources,
+            exclude_sessions=excluded,
+            cursor=cursor,
+        )
     if env.json:
         env.emit(result.to_dict())
     else:
@@ -211,8 +240,8 @@ def browse(env: Env, limit: int) -> int:
             if number:
                 page.line()
             page.session(summary)
-        if not result.results:
-            env.say("no sessions yet", "dim")
         if result.hint:
             env.say(clean(result.hint), "dim")
+        if result.cursor:
+            env.say(f"more: --cursor {clean(result.cursor)}", "dim")
     return OK if result.results else NOTHING

@@ -4,28 +4,32 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import ROLES
+from mnemogram.history.period import WHENEVER, Period
 from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
 
 __all__ = [
     "SESSION_COLUMNS",
+    "TIMED",
     "Candidate",
     "SessionInfo",
     "Visibility",
     "decode_cursor",
     "encode_cursor",
+    "resumed_period",
 ]
 
+#: Messages whose time is known; the others lie in no period.
+TIMED: Final = "NOT (m.timestamp = 0 AND m.provenance = 'legacy_snapshot')"
 #: End reasons after which a session's messages are out of the model's context.
 OUT_OF_CONTEXT: Final = frozenset(
     {
@@ -42,6 +46,11 @@ OUT_OF_CONTEXT: Final = frozenset(
 #: Lineages a cursor remembers, 500 pages of ten; an answer beyond them gives none.
 MAX_SEEN: Final = 5_000
 _MAX_CURSOR_BYTES: Final = 64 * 1024
+#: Microseconds by which a bound may have moved between two pages.
+_MOST_MOVED: Final = 3_600_000_000
+_CURSOR_HINT: Final = (
+    "Leave the cursor out, or repeat the query or period that it came with, unchanged."
+)
 
 
 #: What a :class:`SessionInfo` is made of, from ``sessions AS s``.
@@ -85,8 +94,8 @@ class Visibility:
 
     Args:
         roles: whose messages count.
-        sources: only these sources; None for all that are not hidden.
-        exclude: keys of sessions to leave out.
+        sources: only these sources; empty for all of them, None for all but the hidden.
+        exclude: keys of sessions to leave out, with all of their lineages.
         current: key of the running session, whose context the reader has.
         seen: roots of the lineages that earlier pages showed.
         after, before: bounds of message time, microseconds, [after, before).
@@ -105,7 +114,7 @@ class Visibility:
         before: int | None = None,
     ) -> None:
         self._sessions: dict[int, SessionInfo] = {}
-        session = [f"s.source NOT IN {HIDDEN_SOURCES}"]
+        session: list[str] = []
         message = ["m.state <> 'rewound'"]
         bindings: dict[str, Any] = {}
 
@@ -113,14 +122,21 @@ class Visibility:
             bindings[name] = json.dumps(sorted(values))
             return f"(SELECT value FROM json_each(:{name}))"
 
+        if sources is None:
+            session.append(f"s.source NOT IN {HIDDEN_SOURCES}")
+        elif sources:
+            session.append(f"s.source IN {listed('sources', sources)}")
         if seen:
             session.append(f"s.root_id NOT IN {listed('seen', seen)}")
         if exclude:
-            session.append(f"s.key NOT IN {listed('exclude', exclude)}")
-        if sources is not None:
-            session.append(f"s.source IN {listed('sources', sources)}")
+            session.append(
+                "s.root_id NOT IN (SELECT root_id FROM sessions"
+                f" WHERE key IN {listed('exclude', exclude)})"
+            )
         if set(roles) != set(ROLES):
             message.append(f"m.role IN {listed('roles', roles)}")
+        if after is not None or before is not None:
+            message.append(TIMED)
         if after is not None:
             message.append("m.timestamp >= :after")
             bindings["after"] = after
@@ -139,7 +155,7 @@ class Visibility:
                     f" AND s.end_reason IN {listed('out_of_context', OUT_OF_CONTEXT)}))"
                 )
                 message.append(f"({self._whole_session} OR m.state = 'compacted')")
-        self._session = " AND ".join(session)
+        self._session = " AND ".join(session) or "1"
         self._message = " AND ".join(message)
         self._bindings = bindings
 
@@ -185,8 +201,8 @@ def best_of_lineages(
 # --- cursors ---------------------------------------------------------------------------
 
 
-def encode_cursor(fingerprint: str, seen: Collection[int]) -> str | None:
-    """Return an opaque cursor: what was asked, and the lineages already shown.
+def encode_cursor(fingerprint: str, seen: Collection[int], period: Period = WHENEVER) -> str | None:
+    """Return an opaque cursor: what was asked, and what was already shown.
 
     Ids are written as differences and compressed: about two characters for each.
     None where there are more than a cursor remembers.
@@ -195,28 +211,57 @@ def encode_cursor(fingerprint: str, seen: Collection[int]) -> str | None:
         return None
     ordered = sorted(seen)
     steps = [right - left for left, right in pairwise([0, *ordered])]
-    data = zlib.compress(json.dumps([fingerprint, steps], separators=(",", ":")).encode())
+    asked = [fingerprint, steps, period.after, period.before]
+    data = zlib.compress(json.dumps(asked, separators=(",", ":")).encode())
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str, fingerprint: str) -> frozenset[int]:
-    """Return the lineages that earlier pages showed.
+    """Return the ids that earlier pages showed.
 
     Raises:
-        InvalidArgument: not a cursor of ours, or one of another query.
+        InvalidArgument: not a cursor of ours, or one of another question.
     """
-    hint = "Leave the cursor out, or repeat the search it came from unchanged."
+    owner, steps, *_ = _unpacked(cursor)
+    if owner != fingerprint:
+        raise InvalidArgument("cursor belongs to another search", hint=_CURSOR_HINT)
+    return frozenset(accumulate(steps))
+
+
+def resumed_period(cursor: str, period: Period) -> Period:
+    """Return the period that a cursor goes on in.
+
+    Bounds such as "3 days ago" have moved since the first page was made; the first page's
+    hold.
+
+    Raises:
+        InvalidArgument: not a cursor of ours, or one of another period.
+    """
+    _, _, after, before = _unpacked(cursor)
+    for bound, other in ((after, period.after), (before, period.before)):
+        moved = None not in (bound, other) and abs(bound - other) <= _MOST_MOVED
+        if bound != other and not moved:
+            raise InvalidArgument("cursor belongs to another period", hint=_CURSOR_HINT)
+    return replace(period, after=after, before=before)
+
+
+def _unpacked(cursor: str) -> tuple[str, list[int], Any, Any]:
+    unknown = InvalidArgument("cursor is not one of an earlier answer", hint=_CURSOR_HINT)
+    if not isinstance(cursor, str):
+        raise unknown
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         packed = base64.b64decode(padded, altchars=b"-_", validate=True)
         data = zlib.decompressobj().decompress(packed, _MAX_CURSOR_BYTES)
-        owner, steps = json.loads(data)
-        sound = len(steps) <= MAX_SEEN and all(type(step) is int for step in steps)
-        shown = frozenset(accumulate(steps)) if sound else frozenset()
-    except (ValueError, TypeError, AttributeError, binascii.Error, zlib.error) as error:
-        raise InvalidArgument("cursor is not one of a search answer", hint=hint) from error
+        owner, steps, after, before = json.loads(data)
+        sound = (
+            isinstance(owner, str)
+            and len(steps) <= MAX_SEEN
+            and all(type(step) is int and abs(step) < 2**63 for step in steps)
+            and all(each is None or type(each) is int for each in (after, before))
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError, zlib.error) as error:
+        raise unknown from error
     if not sound:
-        raise InvalidArgument("cursor is not one of a search answer", hint=hint)
-    if owner != fingerprint:
-        raise InvalidArgument("cursor belongs to another search", hint=hint)
-    return shown
+        raise unknown
+    return owner, steps, after, before

@@ -320,7 +320,14 @@ class ReadResult(_Result):
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary(_Result):
-    """One session in a list."""
+    """One session in a list.
+
+    Attributes:
+        preview: beginning of its first message, a user's if there is one; in a list of a
+            period, of the first one in the period.
+        when: time of its last message, in a list of a period of the last one in it.
+        match_message_id: the message of the preview, to scroll to.
+    """
 
     session_id: str
     title: str | None
@@ -332,17 +339,27 @@ class SessionSummary(_Result):
     parent_session_id: str | None
     end_reason: str | None
     preview: str
+    when: str | None = None
+    match_message_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BrowseResult(_Result):
-    """Recent sessions, the last active first."""
+    """Recent sessions, the last active first.
+
+    Attributes:
+        cursor: pass it to the next call to go on after these results.
+        after, before: the bounds of the period as they were understood.
+    """
 
     success: bool
     mode: Literal["browse"]
     results: tuple[SessionSummary, ...]
     count: int
     hint: str | None = None
+    cursor: str | None = None
+    after: str | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

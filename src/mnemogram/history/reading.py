@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading without a query: scroll around a message, read a session, browse sessions."""
+"""Reading without a query: scroll around a message, read a session."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ from mnemogram.database import Connection
 from mnemogram.errors import AnchorNotInHistory, AnchorNotInSession, InvalidArgument, NotFound
 from mnemogram.history import display
 from mnemogram.history.models import (
-    BrowseResult,
     EvidenceMessage,
     ReadResult,
     ScrollResult,
-    SessionSummary,
     format_time,
 )
-from mnemogram.history.schema import HIDDEN_SOURCES
-from mnemogram.text import cut
 
 __all__ = [
     "AFTER",
     "BEFORE",
     "ONE",
-    "browse",
     "checked_int",
     "counts_around",
     "read",
@@ -54,17 +49,6 @@ SELECT count(*) FILTER (WHERE m.id < :id), count(*) FILTER (WHERE m.id > :id)
 _SESSION: Final = """
 SELECT s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at
   FROM sessions AS s WHERE s.key = ?
-"""
-_RECENT: Final = f"""
-SELECT s.key, s.title, s.source, s.model, s.started_at, s.last_active_at, s.message_count,
-       s.parent_key, s.end_reason, s.id
-  FROM sessions AS s
- WHERE s.source NOT IN {HIDDEN_SOURCES} AND s.message_count > 0
- ORDER BY s.last_active_at DESC, s.id DESC LIMIT ?
-"""
-_PREVIEW: Final = f"""
-SELECT m.content FROM messages AS m
- WHERE m.session_id = ? AND m.role = 'user' AND {_SHOWN} ORDER BY m.id LIMIT 1
 """
 
 
@@ -208,30 +192,6 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
         middle = f"{omitted} messages in the middle are left out: scroll from message {edge}."
         hint = middle if hint is None else f"{middle} {hint}"
     return replace(result, messages=fitted, hint=hint)
-
-
-def browse(connection: Connection, *, limit: int) -> BrowseResult:
-    """Return the most recently active sessions."""
-    limit = checked_int(limit, "limit", 1, MAX_LIMIT)
-    results = []
-    for row in list(connection.execute(_RECENT, (limit,))):
-        preview = connection.one(_PREVIEW, (row[9],)) or ""
-        results.append(
-            SessionSummary(
-                session_id=row[0],
-                title=row[1],
-                source=row[2],
-                model=row[3],
-                started_at=format_time(row[4]),
-                last_active_at=format_time(row[5]),
-                message_count=row[6],
-                parent_session_id=row[7],
-                end_reason=row[8],
-                preview=" ".join(cut(preview[:2_000], display.PREVIEW_CHARS)[0].split()),
-            )
-        )
-    hint = None if results else "This history holds no conversation yet."
-    return BrowseResult(True, "browse", tuple(results), len(results), hint)
 
 
 def _budget_hint(shortened: bool) -> str | None:

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import reading
-from mnemogram.history.grouping import decode_cursor
-from mnemogram.history.models import ROLES, Time, to_microseconds
+from mnemogram.history.grouping import decode_cursor, resumed_period
+from mnemogram.history.models import ROLES, Time
+from mnemogram.history.period import Period, checked_period
+from mnemogram.history.schema import HIDDEN_SOURCES
 
-__all__ = ["Request", "checked_request"]
+__all__ = ["Request", "checked_request", "checked_sources", "excluded_sessions", "fingerprint_of"]
 
 SORTS: Final = ("relevance", "newest", "oldest")
 DETAILS: Final = ("adaptive", "full")
@@ -31,8 +33,7 @@ class Request:
     sort: str
     detail: str
     window: int
-    after: int | None
-    before: int | None
+    period: Period
     sources: tuple[str, ...] | None
     exclude_sessions: tuple[str, ...]
     current_session: str | None
@@ -63,6 +64,45 @@ def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
+def excluded_sessions(value: Any) -> tuple[str, ...]:
+    """Return the ids of sessions to leave out.
+
+    Raises:
+        InvalidArgument: they are no list of strings, or too many.
+    """
+    excluded = _strings(value, "exclude_sessions")
+    if len(excluded) > MAX_EXCLUDED:
+        raise InvalidArgument(
+            f"exclude_sessions names {len(excluded)} sessions",
+            hint=f"Name {MAX_EXCLUDED} at most; use cursor to go on after an answer.",
+        )
+    return excluded
+
+
+def checked_sources(value: Any, all_sources: bool) -> tuple[str, ...] | None:
+    """Return the sources to look at; empty for all of them, None for all but the hidden.
+
+    Raises:
+        InvalidArgument: they are no list of strings, or name none.
+    """
+    if all_sources:
+        return ()
+    if value is None:
+        return None
+    sources = _strings(value, "sources")
+    if not sources:
+        raise InvalidArgument(
+            "sources is empty",
+            hint=f"Leave it out, or name some; {', '.join(HIDDEN_SOURCES)} are found by name only.",
+        )
+    return sources
+
+
+def fingerprint_of(*asked: Any) -> str:
+    """Return a short name of what was asked, which a cursor belongs to."""
+    return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 def checked_request(
     query: str,
     *,
@@ -74,6 +114,7 @@ def checked_request(
     after: Time | None,
     before: Time | None,
     sources: Sequence[str] | None,
+    all_sources: bool = False,
     exclude_sessions: Sequence[str],
     current_session: str | None,
     timeout: float,
@@ -102,27 +143,17 @@ def checked_request(
         _one_of(role, "roles", ROLES)
     if not wanted_roles:
         raise InvalidArgument("roles is empty", hint=f"Name some of {', '.join(ROLES)}.")
-    excluded = _strings(exclude_sessions, "exclude_sessions")
-    if len(excluded) > MAX_EXCLUDED:
-        raise InvalidArgument(
-            f"exclude_sessions names {len(excluded)} sessions",
-            hint=f"Name {MAX_EXCLUDED} at most; use cursor to go on after an answer.",
-        )
+    excluded = excluded_sessions(exclude_sessions)
     if current_session is not None and not isinstance(current_session, str):
         raise InvalidArgument("current_session must be a session's id", hint="")
-    earliest = None if after is None else to_microseconds(after, "after")
-    latest = None if before is None else to_microseconds(before, "before")
-    if earliest is not None and latest is not None and earliest >= latest:
-        raise InvalidArgument("after is not earlier than before", hint="Swap the two bounds.")
-    wanted_sources = None if sources is None else _strings(sources, "sources")
+    period = checked_period(after, before)
+    wanted_sources = checked_sources(sources, all_sources)
     order = _one_of(sort, "sort", SORTS)
-    asked = repr((query, sorted(wanted_roles), order, earliest, latest, wanted_sources))
-    fingerprint = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    fingerprint = fingerprint_of(query, sorted(wanted_roles), order, wanted_sources)
     seen: frozenset[int] = frozenset()
     if cursor is not None:
-        if not isinstance(cursor, str):
-            raise InvalidArgument("cursor must be the string of an earlier answer", hint="")
         seen = decode_cursor(cursor, fingerprint)
+        period = resumed_period(cursor, period)
     return Request(
         query=query,
         limit=reading.checked_int(limit, "limit", 1, reading.MAX_LIMIT),
@@ -130,8 +161,7 @@ def checked_request(
         sort=order,
         detail=_one_of(detail, "detail", DETAILS),
         window=reading.checked_int(window, "window", 1, reading.MAX_WINDOW),
-        after=earliest,
-        before=latest,
+        period=period,
         sources=wanted_sources,
         exclude_sessions=excluded,
         current_session=current_session,

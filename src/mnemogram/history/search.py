@@ -15,6 +15,7 @@ from mnemogram._native import query as q
 from mnemogram.database import Connection, share_of_deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import display, indexes, status
+from mnemogram.history.browsing import missed_day
 from mnemogram.history.candidates import (
     CANDIDATE_LIMIT,
     Found,
@@ -116,8 +117,8 @@ class _Search:
             exclude=request.exclude_sessions,
             current=request.current_session,
             seen=request.seen,
-            after=request.after,
-            before=request.before,
+            after=request.period.after,
+            before=request.period.before,
         )
         self._units: list[Unit] = []
         self._dear: dict[q.Phrase, int] = {}
@@ -538,12 +539,13 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         hints.append("Scoring ran out of time: the order is a rough one.")
     if query.root is not None and not found.candidates and not titles:
         hints.append("Nothing matches: try fewer or other words.")
+    hints += missed_day(connection, request.period)
     chosen, more = choose(request, found.candidates, titles)
     hits = shown(connection, request, chosen, answer.marker)
     cursor = None
     if more:
         seen = request.seen | {each.session.root for each in chosen}
-        cursor = encode_cursor(request.fingerprint, seen)
+        cursor = encode_cursor(request.fingerprint, seen, request.period)
         if cursor is None:
             hints.append(f"More than {MAX_SEEN} conversations match: narrow the search to go on.")
     limit_reached = not found.exhausted and lineages_of(found.candidates) > 0

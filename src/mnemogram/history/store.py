@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Database
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import display, indexes, reading, search, status, writing
+from mnemogram.history import browsing, display, indexes, reading, search, status, writing
 from mnemogram.history.base import Redactor
 from mnemogram.history.legacy import LegacySource
 from mnemogram.history.models import (
@@ -250,6 +250,7 @@ class History(Upkeep):
         after: Time | None = None,
         before: Time | None = None,
         sources: Sequence[str] | None = None,
+        all_sources: bool = False,
         exclude_sessions: Sequence[str] = (),
         current_session: str | None = None,
         timeout: float = 3.0,
@@ -264,10 +265,15 @@ class History(Upkeep):
             sort: ``relevance``, or message time ``newest`` or ``oldest`` first.
             detail: ``adaptive`` shows the surroundings of the first result, ``full`` of all.
             window: messages shown on each side of a match, 1 to 20.
-            after: earliest message time, inclusive.
-            before: latest message time, exclusive.
-            sources: only sessions of these sources.
-            exclude_sessions: ids of sessions to leave out.
+            after: earliest message time, inclusive: an aware datetime or ISO 8601.
+            before: latest message time, exclusive. As a string, a date alone means the
+                end of that day (UTC), so that one day as both bounds is that day; two
+                different dates are taken as they stand, from the first up to the second.
+            sources: only sessions of these sources; ``subagent``, ``tool`` and ``kanban``
+                are found by name only.
+            all_sources: sessions of every source, in place of ``sources``.
+            exclude_sessions: ids of sessions to leave out, with all that continue them
+                or that they continue.
             current_session: id of the running session; what is still in its context
                 is left out.
             timeout: seconds for the whole request.
@@ -288,6 +294,7 @@ class History(Upkeep):
             after=after,
             before=before,
             sources=sources,
+            all_sources=all_sources,
             exclude_sessions=exclude_sessions,
             current_session=current_session,
             timeout=timeout,
@@ -335,18 +342,48 @@ class History(Upkeep):
         with self._database.read(timeout=timeout) as connection:
             return reading.read(connection, session, budget=self._budget)
 
-    def browse(self, *, limit: int = 10, timeout: float = READ_TIMEOUT) -> BrowseResult:
-        """Return the sessions that were active last.
+    def browse(
+        self,
+        *,
+        limit: int = 10,
+        after: Time | None = None,
+        before: Time | None = None,
+        sources: Sequence[str] | None = None,
+        all_sources: bool = False,
+        exclude_sessions: Sequence[str] = (),
+        cursor: str | None = None,
+        timeout: float = READ_TIMEOUT,
+    ) -> BrowseResult:
+        """Return the sessions that were active last, or in a period, the newest first.
+
+        A session is active in [after, before) where a message of it was said then,
+        whatever was said before and later.
 
         Args:
             limit: most sessions, 1 to 10.
+            after, before: bounds of message time, as for :meth:`search`.
+            sources: only sessions of these sources; ``subagent``, ``tool`` and ``kanban``
+                are listed by name only.
+            all_sources: sessions of every source, in place of ``sources``.
+            exclude_sessions: ids of sessions to leave out, with their lineages.
+            cursor: the ``cursor`` of an earlier answer, to go on after it.
             timeout: seconds for the whole request.
 
         Raises:
+            InvalidArgument: an argument is out of range.
             QueryTimeout: the time passed.
         """
+        listing = browsing.checked_listing(
+            limit=limit,
+            after=after,
+            before=before,
+            sources=sources,
+            all_sources=all_sources,
+            exclude_sessions=exclude_sessions,
+            cursor=cursor,
+        )
         with self._database.read(timeout=timeout) as connection:
-            return reading.browse(connection, limit=limit)
+            return browsing.browse(connection, listing)
 
     def status(self, *, sizes: bool = True) -> Status:
         """Return counts, sizes and the state of every index.

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable, StoreClosed
 from mnemogram.history.writing import map_strings, storable
-from mnemogram.tools.times import moment
+from mnemogram.tools.times import bound
 
 __all__ = [
     "Choice",
@@ -233,21 +233,21 @@ class Strings(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Time(Parameter):
-    """A time: ISO 8601, or how long ago."""
+    """A bound of a period: ISO 8601, a date alone, or how long ago."""
 
     def schema(self) -> dict[str, Any]:
         """Return its JSON Schema."""
         return {"type": "string", "description": self.description}
 
-    def read(self, value: Any) -> datetime | None:
-        """Return the time."""
+    def read(self, value: Any) -> datetime | str | None:
+        """Return the time; a date alone as it is."""
         if isinstance(value, str) and (not value.strip() or value.strip().lower() in _NOTHING):
             return None
         if not isinstance(value, str):
             hint = "Write 2026-03-01, 2026-03-01T09:00:00+08:00, or how long ago: 3h, 2d, 1w."
             raise self._refuse(value, hint)
         try:
-            return moment(value)
+            return bound(value)
         except InvalidArgument as error:
             raise self._refuse(value, error.hint) from error
 

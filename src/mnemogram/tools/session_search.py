@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import ROLES
+from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.history.store import History
 from mnemogram.tools.declaration import (
     Choice,
@@ -23,6 +24,10 @@ __all__ = ["DECLARATION", "session_search_tool"]
 
 CurrentSession: TypeAlias = str | Callable[[], str | None] | None
 
+_READ_NOTE: Final = (
+    "The conversation as a whole: after, before and role_filter go with a query, or without"
+    " session_id."
+)
 _TIME: Final = "ISO 8601 (2026-03-01, 2026-03-01T09:00:00+08:00) or how long ago: 3h, 2d, 1w."
 
 DECLARATION: Final = Declaration(
@@ -35,6 +40,8 @@ DECLARATION: Final = Declaration(
         "- query: find conversations. The first result comes with the messages around the match.\n"
         "- session_id and around_message_id: scroll to the messages around that one.\n"
         "- session_id alone: read the beginning and the end of that conversation.\n"
+        '- after, before: list the conversations that were active then ("what did we talk about'
+        ' on Tuesday?").\n'
         "- nothing: list the conversations that were active last.\n"
         "A cut message has content_truncated; `complete: false` means that not everything could"
         " be looked at, so absence is not proven."
@@ -126,18 +133,33 @@ DECLARATION: Final = Declaration(
         ),
         Time(
             name="before",
-            description=f"Only messages before this time. {_TIME}",
+            description=(
+                f"Only messages before this time. {_TIME} A date alone means the end of that day,"
+                " so one day as after and before is that day; two different dates reach from the"
+                " first up to the second, without it."
+            ),
             aliases=("until", "end", "to"),
         ),
         Strings(
+            name="sources",
+            description=(
+                "Only conversations of these sources. What agents and tools did among themselves"
+                f" ({', '.join(HIDDEN_SOURCES)}) is found only where its source is named here."
+            ),
+            maximum=20,
+            aliases=("source",),
+        ),
+        Strings(
             name="exclude_session_ids",
-            description="Conversations to leave out, such as those you have read.",
+            description="Conversations to leave out, such as those you have read, and all that"
+            " belongs to them.",
             maximum=20,
             aliases=("exclude_sessions", "exclude"),
         ),
         String(
             name="cursor",
-            description="The cursor of an earlier answer to the same query, to go on after it.",
+            description="The cursor of an earlier answer to the same query or period, to go on"
+            " after it.",
         ),
     ),
 )
@@ -176,41 +198,51 @@ def _answer(history: History, given: dict[str, Any], current: str | None) -> dic
     if query is not None:
         return _discover(history, query, given, current)
     if session is not None:
-        return history.read(session).to_dict()
-    if "cursor" in given:
-        raise InvalidArgument(
-            "cursor needs the query that it came with",
-            hint="Repeat the query and its other arguments together with the cursor.",
-        )
-    if given.keys() - {"limit"} and given.keys() & {"after", "before", "role_filter"}:
-        raise InvalidArgument(
-            "nothing to search for: query is missing",
-            hint="Give a query, or no argument but limit to list recent conversations.",
-        )
-    return history.browse(**_taken(given, "limit")).to_dict()
+        ignored = given.keys() & {"after", "before", "role_filter"}
+        return _noted(history.read(session).to_dict(), [_READ_NOTE] if ignored else [])
+    return _browse(history, given)
 
 
 def _taken(given: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: given[name] for name in names if name in given}
 
 
+def _noted(answer: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Put notes before what the hint of an answer says."""
+    answer["hint"] = " ".join((*notes, *filter(None, [answer["hint"]]))) or None
+    return answer
+
+
+def _filters(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that searching and listing have in common."""
+    options = _taken(given, "limit", "after", "before", "sources", "cursor")
+    if "exclude_session_ids" in given:
+        options["exclude_sessions"] = given["exclude_session_ids"]
+    return options
+
+
+def _browse(history: History, given: dict[str, Any]) -> dict[str, Any]:
+    notes = []
+    if "role_filter" in given:
+        notes.append("role_filter goes with a query: these are conversations of all roles.")
+    if given.get("sort") == "oldest":
+        notes.append("Without a query the newest come first.")
+    return _noted(history.browse(**_filters(given)).to_dict(), notes)
+
+
 def _discover(
     history: History, query: str, given: dict[str, Any], current: str | None
 ) -> dict[str, Any]:
-    after, before = given.get("after"), given.get("before")
-    if after is not None and before is not None and after >= before:
-        raise InvalidArgument(
-            "after is not earlier than before",
-            hint="after is the earliest time, before the latest; exchange them.",
-        )
-    options = _taken(given, "window", "limit", "sort", "detail", "after", "before", "cursor")
+    options = _filters(given) | _taken(given, "window", "sort", "detail")
     if "role_filter" in given:
         options["roles"] = given["role_filter"]
-    if "exclude_session_ids" in given:
-        options["exclude_sessions"] = given["exclude_session_ids"]
-    answer = history.search(query, current_session=current, **options).to_dict()
+    result = history.search(query, current_session=current, **options)
+    notes = []
     if "session_id" in given:
-        said = answer["hint"]
-        note = "All conversations were searched: session_id goes with around_message_id, or alone."
-        answer["hint"] = f"{note} {said}" if said else note
+        notes.append(
+            "All conversations were searched: session_id goes with around_message_id, or alone."
+        )
+    answer = _noted(result.to_dict(), notes)
+    if result.search_path == "empty" and given.keys() & {"after", "before"}:
+        return _noted(answer, ["Leave the query out to list what was active in this period."])
     return answer

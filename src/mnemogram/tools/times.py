@@ -9,8 +9,9 @@ from typing import Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import to_microseconds
+from mnemogram.history.period import as_date
 
-__all__ = ["moment"]
+__all__ = ["bound", "moment"]
 
 _UNITS: Final = {
     "m": timedelta(minutes=1),
@@ -47,3 +48,12 @@ def moment(text: str, *, now: datetime | None = None) -> datetime:
         return _EPOCH + timedelta(microseconds=to_microseconds(stripped))
     except (InvalidArgument, OverflowError) as error:
         raise InvalidArgument(f"{text!r} is not a time", hint=_HINT) from error
+
+
+def bound(text: str) -> datetime | str:
+    """Return the bound of a period that a text names: a time, or a date alone as it is.
+
+    Raises:
+        InvalidArgument: it is neither.
+    """
+    return text.strip() if as_date(text) is not None else moment(text)
