@@ -163,4 +163,4 @@ def test_texts_that_were_not_looked_at_in_time_are_told(
     assert texts == [f"amber {59 - n}" for n in range(len(texts))]
     assert 1 <= len(texts) < 30
     with pytest.raises(QueryTimeout):
-        parts(plain, {"amber": 1.0}, timeout=0.0001)
+        parts(plain, {"amber": 1.0}, timeout=1e-9)
