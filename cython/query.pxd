@@ -143,6 +143,7 @@ cdef class Scorer:
     cdef uint32_t *counts            # of one text, by gram
     cdef Py_ssize_t nrow, allocated
     cdef double *scored              # by row: what its phrases give
+    cdef double *parted              # by row and phrase: what each gives
     cdef double *lengths             # by row: its grams
     cdef float *rows                 # by row and gram: frequencies
     cdef int make_room(self) except -1

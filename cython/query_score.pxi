@@ -77,6 +77,7 @@ cdef class Scorer:
         free(self.frequencies)
         free(self.counts)
         free(self.scored)
+        free(self.parted)
         free(self.lengths)
         free(self.rows)
 
@@ -90,6 +91,10 @@ cdef class Scorer:
         if grown == NULL:
             raise MemoryError
         self.scored = <double *>grown
+        grown = realloc(self.parted, (wanted * self.nphrase + 1) * sizeof(double))
+        if grown == NULL:
+            raise MemoryError
+        self.parted = <double *>grown
         grown = realloc(self.lengths, wanted * sizeof(double))
         if grown == NULL:
             raise MemoryError
@@ -115,7 +120,7 @@ cdef class Scorer:
         cdef Py_ssize_t i, place
         cdef int length = 0, tokens, grams = 0, size, rc
         cdef const char *text
-        cdef double weight, norm, score = 0.0
+        cdef double weight, norm, part, score = 0.0
         cdef float *row
         cdef bytes data
         if len(columns) != self.ncolumn:
@@ -155,11 +160,25 @@ cdef class Scorer:
                     row[i] += <float>(weight * self.counts[i])
         norm = self.k * (1.0 - self.b + self.b * length / self.average)
         for i in range(self.nphrase):
-            score += (self.weights[i] * self.frequencies[i] * (self.k + 1.0)
-                      / (self.frequencies[i] + norm))
+            part = (self.weights[i] * self.frequencies[i] * (self.k + 1.0)
+                    / (self.frequencies[i] + norm))
+            self.parted[self.nrow * self.nphrase + i] = part
+            score += part
         self.scored[self.nrow] = score
         self.lengths[self.nrow] = grams
         self.nrow += 1
+
+    def parts(self, Py_ssize_t row):
+        """Return what each phrase gives a row, by place among the phrases; without the rest.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        cdef Py_ssize_t i
+        if row < 0 or row >= self.nrow:
+            raise IndexError("no such row")
+        return {i: self.parted[row * self.nphrase + i] for i in range(self.nphrase)
+                if self.parted[row * self.nphrase + i] > 0.0}
 
     def scores(self):
         """Return the score of each row, in the order they were given."""

@@ -98,8 +98,10 @@ def _check(name: str, language: str, dialogues: Sequence[Dialogue], samples: int
                     seconds.append(time.perf_counter() - started)
                     routes[answer.search_path] += 1
                 incomplete += not answer.complete
-                found.update(hit.session_id for hit in answer.results)
-                cursor = answer.cursor
+                found.update(hit.session_id for hit in answer.results if not hit.partial)
+                # What holds parts of a term stands below, and is marked.
+                parts = any(hit.partial for hit in answer.results)
+                cursor = None if parts else answer.cursor
                 if cursor is None:
                     break
             wanted_all += len(wanted)

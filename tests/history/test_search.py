@@ -36,6 +36,13 @@ def texts(result: SearchResult) -> set[str]:
     return {m.content for hit in result.results for m in hit.messages if m.anchor}
 
 
+def whole(result: SearchResult) -> set[str]:
+    """Return the texts of the matches that hold all of the query."""
+    return {
+        m.content for hit in result.results for m in hit.messages if m.anchor and not hit.partial
+    }
+
+
 def found(history: History, query: str, **options: Any) -> set[str]:
     return texts(history.search(query, limit=10, **options))
 
@@ -105,7 +112,8 @@ FOUND = [
 def test_the_text_is_found(history: History, text: str, query: str) -> None:
     tell(history, text, "nothing of the kind", "別の話")
     result = history.search(query)
-    assert texts(result) == {text}
+    assert whole(result) == {text}
+    assert result.results[0].messages[0].content == text
     assert result.search_path == "cjk"
     assert result.complete
 
@@ -220,6 +228,107 @@ def test_a_sentence_is_answered_by_its_parts_below_what_holds_all_of_it(
     assert "first 1 of all" in (result.hint or "")
     newest = history.search("when will the new harbour bridge be open", sort="newest")
     assert (newest.count, newest.search_path) == (1, "cjk")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "query"),
+    [
+        ("where is the passport?", "passport lies in the blue drawer", "where is the passport"),
+        ("who has the spare key", "Olga took the spare key home", "spare key who"),
+        ("护照放在哪里？", "护照在蓝色抽屉", "护照放在哪里"),
+        ("护照在哪？", "护照在蓝色抽屉", "护照在哪"),
+        ("明天开会", "会议改到明天下午", "明天开会"),
+        ("鍵はどこ？", "鍵は棚の上にあるよ", "鍵はどこ"),
+        ("여권 어디 있어?", "여권은 파란 서랍에 있어", "여권 어디 있어"),
+        ("где лежит паспорт?", "паспорт лежит в столе", "где лежит паспорт"),
+        ("أين جواز السفر", "جواز السفر في الدرج", "أين جواز السفر"),
+        ("หนังสือเดินทางอยู่ที่ไหน", "หนังสือเดินทางอยู่ในลิ้นชัก", "หนังสือเดินทางอยู่ที่ไหน"),
+    ],
+)
+def test_a_question_asked_before_does_not_hide_its_answer(
+    history: History, asked: str, answer: str, query: str
+) -> None:
+    tell(history, asked, answer, "lunch was good", "午饭很好吃")
+    result = history.search(query)
+    assert [each.partial for each in result.results][:2] == [False, True]
+    assert texts(result) >= {asked, answer}
+    assert "first 1 of all" in (result.hint or "")
+    assert whole(history.search(query, sort="newest")) == {asked}
+
+
+@pytest.mark.parametrize(
+    ("query", "holds"),
+    [
+        ("passport", "the passport office"),
+        ("blue-drawer", "a blue-drawer cabinet"),
+        ("ERR-4021", "ERR-4021 again"),
+        ('"passport office"', "the passport office"),
+        ("passport AND office", "the passport office"),
+        ("passport NOT drawer", "the passport office"),
+        ("电影票", "买电影票"),
+        ("テレビドラマ", "テレビドラマを見た"),
+        ("자동차보험", "자동차보험 갱신"),
+    ],
+)
+def test_one_term_and_what_is_joined_by_operators_are_asked_for_as_they_stand(
+    history: History, query: str, holds: str
+) -> None:
+    tell(history, holds, "passport and blue drawer", "ERR-4022 office", "电影 テレビ ドラマ 자동차")
+    result = history.search(query, limit=10)
+    assert not any(each.partial for each in result.results)
+    assert holds in texts(result)
+
+
+def test_parts_stand_below_a_title_that_holds_all_of_the_query(history: History) -> None:
+    tell(history, "the harbour was full", "a bridge too far")
+    history.append(Session("titled", title="Harbour bridge"), [Message("user", "hello")])
+    result = history.search("harbour bridge now", limit=10)
+    assert {each.partial for each in result.results} == {True}
+    result = history.search("bridge harbour", limit=10)
+    assert result.results[0].session_id == "titled"
+    assert [each.partial for each in result.results] == [False, True, True]
+
+
+def test_what_ran_unattended_and_holds_all_stands_above_parts(history: History) -> None:
+    tell(history, *(f"harbour {place}" for place in range(12)))
+    history.append(Session("nightly", source="cron"), [Message("user", "harbour bridge")])
+    result = history.search("harbour bridge", limit=3)
+    assert [each.session_id for each in result.results][:1] == ["nightly"]
+    assert [each.partial for each in result.results] == [False, True, True]
+
+
+@pytest.mark.parametrize("load", [True, False])
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("明日は雨", "台風 雨"),
+        ("宿の予約は三泊にして", "大阪 宿"),
+        ("家里的猫很乖", "柯基犬 猫"),
+        ("비 온다", "태풍 비"),
+        ("명함을 새로 주문", "홈페이지 명함"),
+    ],
+)
+def test_a_lone_character_is_asked_for_when_the_rest_stands_nowhere(
+    tmp_path: Path, text: str, query: str, load: bool
+) -> None:
+    with History.open(tmp_path / "a.db", load_extension=load) as history:
+        tell(history, text, "他の話", "别的话", "딴 얘기")
+        result = history.search(query)
+        assert texts(result) == {text}
+        assert result.results[0].partial
+
+
+def test_a_lone_character_weighs_in_where_the_rest_is_found(history: History) -> None:
+    tell(
+        history,
+        "大阪へ行く",
+        "大阪で友だちに会う",
+        "大阪は楽しい、とにかく宿がよかった",
+        "宿を探す",
+    )
+    result = history.search("大阪 宿 温泉")
+    assert result.results[0].session_id.startswith("大阪は")
+    assert "宿を探す" not in texts(result)
 
 
 def test_a_subject_of_one_character_is_asked_for(history: History) -> None:
@@ -655,7 +764,7 @@ def test_the_answer_has_the_documented_fields(history: History) -> None:
     assert set(answer["results"][0]) == {
         "session_id", "title", "source", "model", "when", "matched_role", "match_message_id",
         "snippet", "score", "messages", "bookend_start", "bookend_end", "messages_before",
-        "messages_after", "detail", "parent_session_id",
+        "messages_after", "detail", "parent_session_id", "partial",
     }  # fmt: skip
     assert set(answer["results"][0]["messages"][0]) == {
         "id", "uid", "role", "timestamp", "state", "provenance", "content", "tool_name",

@@ -6,8 +6,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
@@ -80,13 +80,21 @@ class SessionInfo:
 
 @dataclass(slots=True)
 class Candidate:
-    """A message that matched. ``score``: larger is better."""
+    """A message that matched.
+
+    Attributes:
+        score: larger is better.
+        partial: it holds parts of the query only.
+        parts: what each phrase of the evidence gave, by place; empty where not scored.
+    """
 
     id: int
     session: SessionInfo
     role: str
     timestamp: int
     score: float
+    partial: bool = False
+    parts: Mapping[int, float] = field(default_factory=dict)
 
 
 class Visibility:
@@ -180,7 +188,8 @@ def best_of_lineages(
 ) -> tuple[list[Candidate], bool]:
     """Return the best candidate of each lineage, best first, and whether more are left.
 
-    What ran unattended comes after everything a person took part in.
+    What holds all of the query comes first; there and below, what ran unattended comes
+    after everything a person took part in.
     """
     if key == "relevance":
         candidates.sort(key=lambda c: (-c.score, -c.timestamp, -c.id))
@@ -188,13 +197,14 @@ def best_of_lineages(
         candidates.sort(key=lambda c: (-c.timestamp, -c.id))
     else:
         candidates.sort(key=lambda c: (c.timestamp, c.id))
-    attended: dict[int, Candidate] = {}
-    unattended: dict[int, Candidate] = {}
+    candidates.sort(key=lambda c: (c.partial, c.session.unattended))  # stable
+    attended = {c.session.root for c in candidates if not c.session.unattended}
+    best: dict[int, Candidate] = {}
     for candidate in candidates:
-        group = unattended if candidate.session.unattended else attended
-        group.setdefault(candidate.session.root, candidate)
-    chosen = list(attended.values())
-    chosen += [each for root, each in unattended.items() if root not in attended]
+        root = candidate.session.root
+        if not candidate.session.unattended or root not in attended:
+            best.setdefault(root, candidate)
+    chosen = list(best.values())
     return chosen[:limit], len(chosen) > limit
 
 

@@ -225,6 +225,7 @@ class SearchHit(_Result):
         messages: the matched message and its surroundings, in order.
         bookend_start, bookend_end: first and last messages of the session.
         messages_before, messages_after: how many more there are on each side.
+        partial: whether it holds parts of the query only.
     """
 
     session_id: str
@@ -243,6 +244,7 @@ class SearchHit(_Result):
     messages_after: int
     detail: Literal["full", "anchor"]
     parent_session_id: str | None
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mnemogram._native.query import Matcher, Node, Or, Scorer, compile, tokenizer_for
+from mnemogram._native.query import Matcher, Node, Or, Phrase, Scorer, compile, tokenizer_for
 from mnemogram.database import Connection
 from mnemogram.history.candidates import COLUMN_WEIGHTS
 from mnemogram.history.grouping import Candidate
@@ -128,6 +128,17 @@ class Evidence:
         self._average = average
         self._grams = (grams_of, grams_by, grams_weight)
 
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """The phrases by the places that :attr:`Candidate.parts` names."""
+        return self._matcher.phrases
+
+    def holding(self, candidates: list[Candidate], wanted: frozenset[Phrase]) -> list[Candidate]:
+        """Leave out the scored candidates that hold none of some phrases, if others do."""
+        places = {place for place, each in enumerate(self.phrases) if each in wanted}
+        left = [each for each in candidates if not each.parts or not places.isdisjoint(each.parts)]
+        return left if any(each.parts for each in left) else candidates
+
     def scorer(self) -> Scorer:
         """Return what scores the rows of one search, given all of them."""
         text, options, weight = self._grams
@@ -176,9 +187,11 @@ def rerank(
         scorer.add(*columns)
         rows.append(row_id)
     scores = dict(zip(rows, scorer.scores(), strict=True))
+    places = {each: place for place, each in enumerate(rows)}
     for each in candidates:
         if each.id in scores:
             each.score = scores[each.id]
+            each.parts = scorer.parts(places[each.id])
         else:
             each.score = -1.0 / (1.0 + max(0.0, each.score))  # below all scored, order kept
     _add_neighbours(connection, [each for each in candidates if each.id in scores])

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from mnemogram._native import query as q
@@ -21,10 +21,13 @@ from mnemogram.history.ranking import Evidence, Statistics, idf
 __all__ = [
     "Relaxed",
     "Unit",
+    "asks_several",
     "evidence_of",
+    "lone_characters",
     "loses_diacritics",
     "marked",
     "relax",
+    "telling",
     "units_of",
     "worths_of",
 ]
@@ -52,6 +55,18 @@ _TRUNCATED_SHARE: Final = 0.6
 _ENGLISH_GLUE: Final = frozenset(
     ("the", "of", "to", "is", "was", "what", "who", "how", "which", "when", "where", "did", "does")
 )
+#: Characters of a script with clusters that are about a word.
+_CLUSTERS_PER_WORD: Final = 4
+_JAPANESE_PARTICLES: Final = frozenset("のはがをにへとでもや")
+#: What makes even a short run of characters a question.
+_ASKING: Final = re.compile(
+    "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
+)
+_LITTLE: Final = _ENGLISH_GLUE | frozenset(
+    ("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "had", "has", "have",
+     "he", "i", "in", "it", "its", "me", "my", "on", "or", "our", "she", "that", "there", "they",
+     "this", "we", "were", "with", "you", "your", "why", "whose", "whom", "can", "do", "am")
+)  # fmt: skip
 #: Fewer words than this, and no glue, tell nothing of their language.
 _FEWEST_FOREIGN: Final = 4
 #: Weight of a bigram that holds one, or only, characters that mostly glue words together.
@@ -216,10 +231,74 @@ class Relaxed:
     counts: dict[q.Phrase, int]
 
 
-def _telling(units: list[Unit], most: int) -> list[Unit]:
-    """Return the first units, without the lone characters where there is more to go by."""
-    several = any(not unit.single for unit in units)
-    return [unit for unit in units[:most] if not (unit.single and several)]
+def lone_characters(units: list[Unit]) -> frozenset[q.Phrase]:
+    """Return the lone characters among units where there is more to go by.
+
+    They are asked for when the rest finds nothing, and weigh in otherwise.
+    """
+    if all(unit.single for unit in units):
+        return frozenset()
+    return frozenset(unit.phrase for unit in units if unit.single)
+
+
+def telling(units: list[Unit], counts: dict[q.Phrase, int]) -> frozenset[q.Phrase]:
+    """Return what has to stand in a text that is to hold a part of a query.
+
+    One that holds nothing but function words of it is about something else. Empty where a
+    query is made of nothing else.
+    """
+    content = [unit for unit in units if unit.phrase.tokens[0].text not in _LITTLE]
+    forms = {form for unit in content for form in (unit.phrase, *unit.stems)}
+    return frozenset(forms and {*forms, *_lone_characters(counts)})
+
+
+def _words_in(phrase: q.Phrase) -> int:
+    """Return about how many words a phrase is, by how its scripts write words.
+
+    What has spaces around it is one word where the script writes them (``cache-node``,
+    Korean); of kanji, hiragana and Chinese two characters are about a word, a run of
+    katakana is one, and of a script with clusters four.
+    """
+    if not phrase.flags & (q.CJK | q.CLUSTER):
+        return 1
+    clusters = sum(bool(token.flags & q.CLUSTER) for token in phrase.tokens)
+    # A run of n clusters is n - 1 pairs.
+    words = (clusters + 1) // _CLUSTERS_PER_WORD
+    for kind, run in groupby(phrase.text, _kind_of):
+        if kind == "pairs":
+            words += len(list(run)) // 2
+        elif kind:
+            words += 1
+    return words
+
+
+def _kind_of(character: str) -> str:
+    if "\u30a1" <= character <= "\u30ff" or "\uff66" <= character <= "\uff9f":
+        return "katakana"
+    if "\uac00" <= character <= "\ud7a3":
+        return "hangul"
+    if "\u3041" <= character <= "\u3096":
+        return "pairs" if character not in _JAPANESE_PARTICLES else ""
+    if unicodedata.category(character) == "Lo" and character >= "\u3005":
+        return "pairs"
+    return "word" if character.isascii() and character.isalnum() else ""
+
+
+def asks_several(query: q.Query) -> bool:
+    """Whether a query names more than one thing, so that what holds some of them is of use.
+
+    One word, and one term of a script that writes no spaces, are asked for as they stand;
+    so is what is quoted or joined by operators.
+    """
+    if not query.plain:
+        return False
+    if len(query.phrases) > 1:
+        return True
+    return any(
+        _words_in(phrase) > 1 or _ASKING.search(phrase.text) is not None
+        for phrase in query.phrases
+        if phrase.flags & (q.CJK | q.CLUSTER)
+    )
 
 
 def _lone_characters(counts: dict[q.Phrase, int]) -> list[q.Phrase]:
@@ -270,7 +349,12 @@ def relax(
     budget = max(_FEWEST_POSTINGS, int(rows * _POSTINGS_SHARE))
     counts: dict[q.Phrase, int] = {}
     asked: dict[q.Phrase, float] = {}
-    for unit in _telling(units, _MOST_UNITS * 2):
+    units = units[: _MOST_UNITS * 2]
+    alone = lone_characters(units)
+    lone = {unit.phrase: substance(unit) for unit in units if unit.phrase in alone}
+    for unit in units:
+        if unit.phrase in lone:
+            continue
         counts[unit.phrase] = count(unit.phrase)
         # A prefix is counted whole or not at all: not for what is frequent anyway.
         rare = unit.stems and counts[unit.phrase] <= budget // 2
@@ -279,7 +363,7 @@ def relax(
             asked[each] = max(substance(unit), asked.get(each, 0.0))
     for subject in _lone_subjects(units, counts):
         asked[subject] = 1.0
-    prefixes = [each for each in asked if each not in counts]
+    prefixes = [each for each in (*asked, *lone) if each not in counts]
     counts |= frequent(prefixes, budget)
     counts |= {each: count(each) for each in prefixes if each not in counts}
     for unit in units:
@@ -288,6 +372,8 @@ def relax(
             counts.get(each, 0) > budget // 2 for each in unit.stems
         ):
             asked.setdefault(unit.phrase, substance(unit))
+    if not any(counts[each] for each in asked):
+        asked |= lone
     rarest = sorted((each for each in asked if counts[each]), key=counts.__getitem__)
     chosen: dict[q.Phrase, float] = {}
     for phrase in rarest[:_MOST_UNITS]:
@@ -310,7 +396,7 @@ def worths_of(units: list[Unit], counts: dict[q.Phrase, int]) -> dict[q.Phrase, 
         counts: what was counted in an index; its lone characters are looked for too.
     """
     worths: dict[q.Phrase, float] = {}
-    for unit in _telling(units, _MOST_UNITS):
+    for unit in units[:_MOST_UNITS]:
         worth = substance(unit) * (1.0 - _STEM_WEIGHT if unit.stems else 1.0)
         worths[unit.phrase] = max(worth, worths.get(unit.phrase, 0.0))
         for each in unit.stems:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from mnemogram._native import query as q
@@ -86,6 +87,7 @@ def _hit(
         messages_after=after,
         detail="full" if full else "anchor",
         parent_session_id=session.parent_key,
+        partial=candidate.partial,
     )
 
 
@@ -121,7 +123,10 @@ def _title_hit(connection: Connection, hit: TitleHit, *, full: bool) -> SearchHi
 def choose(
     request: Request, found: list[Candidate], titles: list[TitleHit]
 ) -> tuple[list[Candidate | TitleHit], bool]:
-    """Order of the answer: the title asked for, matches, then titles with its words."""
+    """Order of the answer: the title asked for, what holds all of the query, parts of it.
+
+    Matches in messages stand above sessions found by the words of their title.
+    """
     candidates, more = best_of_lineages(found, request.limit + 1, key=request.sort)
     by_root = {each.session.root: each for each in candidates}
     chosen: list[Candidate | TitleHit] = []
@@ -130,12 +135,16 @@ def choose(
         match = by_root.pop(hit.session.root, None)
         same = match is not None and match.session.id == hit.session.id
         chosen.append(match if match is not None and same else hit)
-    chosen += [each for each in candidates if each.session.root in by_root]
+    left = [each for each in candidates if each.session.root in by_root]
+    chosen += [each for each in left if not each.partial]
     known = {each.session.root for each in chosen}
     for hit in titles:
         if hit.session.root not in known:
             known.add(hit.session.root)
-            chosen.append(hit)
+            match = by_root.get(hit.session.root)
+            same = match is not None and match.session.id == hit.session.id
+            chosen.append(replace(match, partial=False) if match is not None and same else hit)
+    chosen += [each for each in left if each.partial and each.session.root not in known]
     return chosen[: request.limit], more or len(chosen) > request.limit
 
 

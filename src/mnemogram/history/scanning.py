@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -121,8 +121,9 @@ class Partial:
 class _Best:
     """The best of the messages met so far, by the rarity of what they hold."""
 
-    def __init__(self, worths: dict[q.Phrase, float]) -> None:
+    def __init__(self, worths: dict[q.Phrase, float], lone: Collection[q.Phrase]) -> None:
         self._worths = worths
+        self._lone = lone
         self._holding = dict.fromkeys(worths, 0)
         self._shares: dict[q.Phrase, float] = {}
         self._kept: list[tuple[list[q.Phrase], Candidate]] = []
@@ -159,7 +160,10 @@ class _Best:
         }
         for held, candidate in self._kept:
             candidate.score = sum(weights[each] for each in held)
-        self._kept.sort(key=lambda each: (-each[1].score, -each[1].id))
+        # A lone character is asked for where nothing holds more than that.
+        telling = [kept for kept in self._kept if any(each not in self._lone for each in kept[0])]
+        self._kept = telling or self._kept
+        self._kept.sort(key=lambda each: (-each[1].score, -each[1].timestamp, -each[1].id))
         heads: dict[int, int] = {}
         for place, (_, candidate) in enumerate(self._kept):
             heads.setdefault(candidate.session.root, place)
@@ -177,6 +181,7 @@ def parts_from_scan(
     ranges: Sequence[tuple[int, int]],
     *,
     share: float,
+    lone: Collection[q.Phrase] = (),
 ) -> Partial:
     """Return the visible messages that hold the rarest of some phrases, by reading them.
 
@@ -187,11 +192,12 @@ def parts_from_scan(
         worths: phrases, and how much each counts beside its rarity.
         ranges: pairs of (low, high], read newest first.
         share: part of the remaining time that it may take.
+        lone: those that say too lone, where any message holds another.
 
     Raises:
         QueryTimeout: the deadline passed, not only the share of it.
     """
-    best = _Best(worths)
+    best = _Best(worths, lone)
     found = Found()
     matcher = q.compile(q.Or(list(worths)))
     hits = tokens = 0

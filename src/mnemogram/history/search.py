@@ -24,15 +24,18 @@ from mnemogram.history.candidates import (
 )
 from mnemogram.history.costs import dear_prefixes, frequent_prefixes
 from mnemogram.history.damage import is_index_corruption
-from mnemogram.history.grouping import MAX_SEEN, Visibility, encode_cursor
+from mnemogram.history.grouping import MAX_SEEN, Candidate, Visibility, encode_cursor
 from mnemogram.history.models import SearchResult
 from mnemogram.history.ranking import MOST_SCORED, Statistics, count_rows, rerank, statistics
 from mnemogram.history.relaxing import (
     Unit,
+    asks_several,
     evidence_of,
+    lone_characters,
     loses_diacritics,
     marked,
     relax,
+    telling,
     units_of,
     worths_of,
 )
@@ -154,23 +157,27 @@ class _Search:
             return self._filled_up(answer, query)
         inside = self._inside_words(query)
         if inside is not None and inside.found.candidates:
-            return inside
+            return self._filled_up(inside, query)
         begun = self._beginnings(query)
         if begun is not None and begun.found.candidates:
-            return begun
+            return self._filled_up(begun, query)
         if not query.explicit_operators:
             relaxed = self._relaxed(query)
             if relaxed is not None and relaxed.found.candidates:
-                relaxed.notes.append("No message holds all of the query; these hold parts of it.")
+                relaxed.notes.append(
+                    "These hold parts of the query."
+                    if self._request.seen
+                    else "No message holds all of the query; these hold parts of it."
+                )
                 return relaxed
         return answer
 
     def _filled_up(self, answer: _Answer, query: q.Query) -> _Answer:
-        """Add to what holds all of a sentence what holds parts of it, below."""
+        """Add to what holds all of a query what holds parts of it, below."""
         held = lineages_of(answer.found.candidates)
         if held >= self._request.limit or self._request.sort != "relevance":
             return answer
-        if not _is_sentence(query):
+        if not asks_several(query):
             return answer
         try:
             with share_of_deadline(self._connection, _FILLING_SHARE):
@@ -189,11 +196,7 @@ class _Search:
         for each in answer.found.candidates:
             each.score += best + 1.0
         answer.found.add(relaxed.found)
-        notes = [
-            *answer.notes,
-            f"The first {held} of all results hold all of the query, the others parts of it.",
-        ]
-        return _Answer(relaxed.path, answer.found, relaxed.marker, notes)
+        return _Answer(relaxed.path, answer.found, relaxed.marker, answer.notes)
 
     def _strict(self, query: q.Query) -> _Answer:
         marker = q.compile(query, adjacent=True)
@@ -344,6 +347,7 @@ class _Search:
         if len(units) < 2 and not (query.plain and any(unit.stems for unit in units)):
             return None  # there are no parts of it
         path, found = "like", Found()
+        lone = lone_characters(units)
         sizes, gaps = Statistics(0, 1.0), _EVERYTHING
         counts: dict[q.Phrase, int] = {}
         for name, route in _WORD_ROUTES:
@@ -352,22 +356,28 @@ class _Search:
                 continue
             path, gaps = f"{route}_or", state.gaps
             sizes = statistics(self._connection, name)
-            relaxed = relax(
-                units,
-                sizes.rows,
-                partial(self._count, name),
-                partial(frequent_prefixes, self._connection, sizes.rows),
-            )
-            if relaxed is not None:
-                counts = relaxed.counts
-                found = self._asked(
-                    state, relaxed.expression, weights=relaxed.weights, first=MOST_SCORED
+            # Where only others may see what holds the rest, lone characters are left to ask for.
+            for asked in (units, [unit for unit in units if unit.phrase in lone]):
+                relaxed = relax(
+                    asked,
+                    sizes.rows,
+                    partial(self._count, name),
+                    partial(frequent_prefixes, self._connection, sizes.rows),
                 )
+                if relaxed is not None and not found.candidates:
+                    counts |= relaxed.counts
+                    found = self._asked(
+                        state, relaxed.expression, weights=relaxed.weights, first=MOST_SCORED
+                    )
+                if found.candidates or not lone:
+                    break
             break
         if gaps:
             worths = worths_of(units, counts)
             share = _SCAN_SHARE if path == "like" else _GAP_SHARE
-            seen = parts_from_scan(self._connection, self.visibility, worths, gaps, share=share)
+            seen = parts_from_scan(
+                self._connection, self.visibility, worths, gaps, share=share, lone=lone
+            )
             found.add(seen.found)
             average = sizes.average if sizes.rows > seen.rows else seen.average
             sizes = Statistics(sizes.rows + seen.rows, average)
@@ -377,9 +387,12 @@ class _Search:
             }
         if not found.candidates:
             return None
+        for each in found.candidates:
+            each.partial = True
         if self._request.sort == "relevance" and found.ranked:
             evidence = evidence_of(query, units, counts, sizes, grams=True)
             self._in_time(found, partial(rerank, self._connection, found.candidates, evidence))
+            found.candidates = evidence.holding(found.candidates, telling(units, counts))
         return _Answer(path, found, marked(units, counts))
 
     def titles(self, query: q.Query, answer: _Answer) -> list[TitleHit]:
@@ -541,6 +554,12 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         hints.append("Nothing matches: try fewer or other words.")
     hints += missed_day(connection, request.period)
     chosen, more = choose(request, found.candidates, titles)
+    parts = [isinstance(each, Candidate) and each.partial for each in chosen]
+    if any(parts) and not all(parts):
+        hints.append(
+            f"The first {parts.index(True)} of all results hold all of the query,"
+            " the others parts of it."
+        )
     hits = shown(connection, request, chosen, answer.marker)
     cursor = None
     if more:
