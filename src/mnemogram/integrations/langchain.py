@@ -13,7 +13,6 @@ model sends can name another::
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from mnemogram.history.models import Message, Role
 from mnemogram.importers.base import role_of
 from mnemogram.importers.blocks import Content, split
 from mnemogram.tools import Tool, tools_of
+from mnemogram.tools.answers import answer_text
 
 __all__ = ["MemoryTool", "make_tools", "messages_of", "tools_of"]
 
@@ -67,7 +67,7 @@ class MemoryTool(BaseTool):
 
     def _answer(self, arguments: Mapping[str, Any]) -> str:
         answer = self._tool(arguments)
-        text = json.dumps(answer, ensure_ascii=False)
+        text = answer_text(answer)
         if not answer.get("success", False):
             raise ToolException(text)
         return text

@@ -7,9 +7,8 @@ sends can name another.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -28,7 +27,10 @@ from mcp_types import (
 )
 
 from mnemogram import __version__
+from mnemogram.history.writing import map_strings, storable
+from mnemogram.integrations.mcp_wire import standard_streams
 from mnemogram.tools import Tool, tools_of
+from mnemogram.tools.answers import answer_text
 
 __all__ = ["INSTRUCTIONS", "make_server", "serve", "tools_of"]
 
@@ -70,8 +72,8 @@ def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
         else:
             answer = await anyio.to_thread.run_sync(tool, params.arguments)
         return CallToolResult(
-            content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
-            structured_content=answer,
+            content=[TextContent(type="text", text=answer_text(answer))],
+            structured_content=map_strings(answer, storable),
             is_error=not answer.get("success", False),
         )
 
@@ -85,11 +87,18 @@ def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
 
 
 def serve(tools: Sequence[Tool]) -> None:
-    """Serve tools over standard input and output until the client leaves."""
+    """Serve tools over standard input and output until the client leaves.
+
+    Every request is answered: half a surrogate pair and broken UTF-8 are read as U+FFFD, a
+    line that is no message is refused under the id it carries, and what is at work when the
+    input ends is finished. Each answer is one line for readers that split at U+2028, too.
+    """
 
     async def run() -> None:
         server = make_server(tools)
-        async with stdio_server() as (read_stream, write_stream):
-            await server.run(read_stream, write_stream, server.create_initialization_options())
+        with standard_streams() as wire:
+            file = anyio.wrap_file(cast(Any, wire))
+            async with stdio_server(file, file) as (read_stream, write_stream):
+                await server.run(read_stream, write_stream, server.create_initialization_options())
 
     anyio.run(run)

@@ -11,7 +11,6 @@ a model sends can name another::
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import agents
 from agents.tool_context import ToolContext
 
 from mnemogram.tools import Tool, tools_of
+from mnemogram.tools.answers import answer_text
 
 __all__ = ["make_tools", "tools_of"]
 
@@ -38,7 +38,7 @@ def make_tools(tools: Sequence[Tool]) -> list[agents.Tool]:
 
 def _function_tool(tool: Tool) -> agents.FunctionTool:
     async def answer(context: ToolContext[Any], arguments: str) -> str:
-        return json.dumps(await asyncio.to_thread(tool, arguments), ensure_ascii=False)
+        return answer_text(await asyncio.to_thread(tool, arguments))
 
     function = tool.schema("openai")["function"]
     return agents.FunctionTool(
