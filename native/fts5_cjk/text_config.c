@@ -37,9 +37,19 @@ static uint32_t resolve(const tc_config *c, uint16_t number, int exception) {
   token = by_category(c, &record) ^ exception;
   distance = (c->compat ? record.original : record.fold)[c->remove_diacritics];
   if (number >= TT_NRECORD && !c->compat) {
-    distance = tt_short_records[number - TT_NRECORD].fold[c->variants];
+    distance = tt_short_records[number - TT_NRECORD].fold[c->variants + 2 * c->han];
   }
   kind = record.kind;
+  if (record.extra & c->extras) {
+    if (record.extra & TT_EXPANDS) {
+      if (!exception) return (uint32_t)TT_MANY << R_KIND_SHIFT | record.extra_fold;
+    } else if (record.extra_fold != TT_DROP) {
+      distance = record.extra_fold;
+    } else if (!exception) {
+      /* Continues whatever it stands in and begins nothing. */
+      return kind << R_KIND_SHIFT | R_MORE | R_DIACRITIC | TT_DROP;
+    }
+  }
   if (is_cjk(kind)) {
     if (!token) return 0;
     if (c->compat) kind = TT_CJK;
@@ -162,9 +172,34 @@ static void note_exceptions(tc_config *c) {
   }
 }
 
+static const struct {
+  const char *name, *wrong;
+  uint8_t bit;
+} extra_options[] = {
+    {"invisible", "invisible must be 0 or 1", TT_E_INVISIBLE},
+    {"digits", "digits must be 0 or 1", TT_E_DIGITS},
+    {"marks", "marks must be 0 or 1", TT_E_MARKS},
+    {"arabic", "arabic must be 0 or 1", TT_E_ARABIC},
+    {"letters", "letters must be 0 or 1", TT_E_LETTERS},
+    {"forms", "forms must be 0 or 1", TT_E_FORMS},
+};
+
 /* The value of a 0/1 argument, or -1. */
 static int switch_value(const char *z) {
   return (z[0] == '0' || z[0] == '1') && z[1] == 0 ? z[0] - '0' : -1;
+}
+
+/* Takes an option of the extra folds: 1 if it is one. */
+static int set_extra(tc_config *c, const char *name, const char *value, const char **wrong) {
+  size_t i;
+  for (i = 0; i < sizeof(extra_options) / sizeof(extra_options[0]); i++) {
+    if (!equal_ignoring_case(name, extra_options[i].name)) continue;
+    if (switch_value(value) < 0) *wrong = extra_options[i].wrong;
+    c->extras = (uint8_t)(c->extras & ~extra_options[i].bit);
+    if (switch_value(value) == 1) c->extras = (uint8_t)(c->extras | extra_options[i].bit);
+    return 1;
+  }
+  return 0;
 }
 
 int tc_config_new(const char *const *args, int nargs, tc_config **out, const char **error) {
@@ -196,6 +231,11 @@ int tc_config_new(const char *const *args, int nargs, tc_config **out, const cha
     } else if (equal_ignoring_case(name, "variants")) {
       if (switch_value(value) < 0) wrong = "variants must be 0 or 1";
       c->variants = (uint8_t)(switch_value(value) == 1);
+    } else if (equal_ignoring_case(name, "han")) {
+      if (switch_value(value) < 0) wrong = "han must be 0 or 1";
+      c->han = (uint8_t)(switch_value(value) == 1);
+    } else if (set_extra(c, name, value, &wrong)) {
+      continue;
     } else if (equal_ignoring_case(name, "remove_diacritics")) {
       if (value[0] < '0' || value[0] > '2' || value[1]) {
         wrong = "remove_diacritics must be 0, 1 or 2";
@@ -205,7 +245,7 @@ int tc_config_new(const char *const *args, int nargs, tc_config **out, const cha
     } else if (!equal_ignoring_case(name, "tokenchars") &&
                !equal_ignoring_case(name, "separators")) {
       wrong = "unknown argument: use remove_diacritics, categories, tokenchars, separators, "
-              "variants or compat";
+              "variants, han, invisible, digits, marks, arabic, letters, forms or compat";
     }
   }
   if (!wrong && !set_categories(c, categories)) {
@@ -216,6 +256,7 @@ int tc_config_new(const char *const *args, int nargs, tc_config **out, const cha
     *error = wrong;
     return TC_ERROR;
   }
+  if (c->compat) c->extras = 0;
   set_ascii(c);
   for (i = 0; i < nargs && rc == TC_OK; i += 2) {
     if (equal_ignoring_case(args[i], "tokenchars")) rc = add_exceptions(c, args[i + 1], 1);

@@ -14,7 +14,10 @@
 #define R_MORE 0x00800000u      /* may continue a word */
 #define R_DIACRITIC 0x01000000u /* no search value after a CJK unit or a cluster */
 #define R_KIND_SHIFT 25
-#define R_KIND(r) ((r) >> R_KIND_SHIFT)
+#define R_KIND(r) ((r) >> R_KIND_SHIFT & 0x1F)
+/* Of a character that stands for another (TT_MANY) together with others: */
+#define R_PART 0x40000000u
+#define R_INNER 0x80000000u /* and not as the first */
 
 #define NRESOLVED (TT_NRECORD + TT_NSHORT)
 #define BLOCKS (0x110000 / 256)
@@ -25,7 +28,9 @@ struct tc_config {
   uint8_t category[32]; /* categories that make a token character */
   uint8_t remove_diacritics;
   uint8_t variants;
+  uint8_t han;
   uint8_t compat;
+  uint8_t extras; /* the TT_E_... that are on */
   int nexception;
   uint32_t *exception; /* sorted: code points whose category does not decide */
   uint32_t exception_blocks[BLOCKS / 32]; /* a bit for each block of 256 that holds one */

@@ -28,8 +28,14 @@
 typedef struct character {
   uint32_t cp;
   uint32_t r; /* resolved record; 0 for separators and broken bytes */
-  int n;      /* bytes; 0 at the end of the text */
+  int n;      /* bytes; 0 at the end of the text, and of a part but the last */
 } character;
+
+/* A character of the source that folds to several (TT_MANY) is read as these, its parts,
+** one after the other at the same place. Only the last has the bytes of the source, so that
+** whatever is said of a place stays true. The code point of a part has this bit, so that it
+** is never taken for ASCII that stands in the source. */
+#define PART 0x200000u
 
 static inline uint32_t folded(const character *c) {
   return (c->cp + (c->r & TT_DISTANCE)) & TT_DISTANCE;
@@ -47,14 +53,49 @@ typedef struct scanner {
   int flag_mask;
   void *context;
   tc_token_fn callback;
+  const uint32_t *parts; /* those still to come of the character at hand, or NULL */
+  int width;             /* and its bytes */
   char *out; /* folded text of the token or run being built */
   size_t capacity;
   char first[1024];
 } scanner;
 
+static inline uint32_t record_of(const tc_config *config, uint32_t cp) {
+  uint16_t number = tt_lookup(cp);
+  return may_be_exception(config, cp) ? tc_resolved(config, number, cp)
+                                      : config->resolved[number];
+}
+
+/* Takes the next part. A part that is itself many (of a fold that is off) is a separator. */
+static void take_part(scanner *s, character *c, uint32_t inner) {
+  uint32_t cp = *s->parts++;
+  uint32_t r;
+  if (cp < 0x80) {
+    uint8_t f = s->config->ascii[cp];
+    if (f) cp = f;
+    r = f ? R_WORD | R_MORE : 0;
+  } else {
+    r = record_of(s->config, cp);
+    if (R_KIND(r) == TT_MANY) r = 0;
+  }
+  c->cp = cp | PART;
+  c->r = r | R_PART | inner;
+  c->n = *s->parts ? 0 : s->width;
+  if (c->n) s->parts = NULL;
+}
+
+/* The end of a token before *c, which stands at p. */
+static inline const uint8_t *end_before(const scanner *s, const uint8_t *p, const character *c) {
+  return c->r & R_INNER ? p + s->width : p;
+}
+
 /* Decodes and looks up the character at p; n 0 and r 0 at the end. */
-static inline void look(const scanner *s, const uint8_t *p, character *c) {
+static inline void look(scanner *s, const uint8_t *p, character *c) {
   int valid;
+  if (s->parts) {
+    take_part(s, c, R_INNER);
+    return;
+  }
   if (p >= s->end) {
     c->cp = 0;
     c->r = 0;
@@ -71,10 +112,11 @@ static inline void look(const scanner *s, const uint8_t *p, character *c) {
     c->r = s->config->ascii[c->cp] ? R_WORD | R_MORE : 0;
     return;
   }
-  {
-    uint16_t number = tt_lookup(c->cp);
-    c->r = may_be_exception(s->config, c->cp) ? tc_resolved(s->config, number, c->cp)
-                                              : s->config->resolved[number];
+  c->r = record_of(s->config, c->cp);
+  if (R_KIND(c->r) == TT_MANY) {
+    s->parts = tt_expansions + (c->r & TT_DISTANCE);
+    s->width = c->n;
+    take_part(s, c, 0);
   }
 }
 
@@ -142,7 +184,7 @@ static int finish_word(scanner *s, const uint8_t *start, size_t used, const uint
     look(s, p, c);
   }
   *at = p;
-  return emit(s, TC_WORD, 0, used, start, p);
+  return emit(s, TC_WORD, 0, used, start, end_before(s, p, c));
 }
 
 typedef struct unit {
@@ -172,7 +214,7 @@ static inline int emit_tail(scanner *s, int family, int count, const unit *last)
 }
 
 /* Takes what belongs to the unit that began with *base; returns its folded code point. */
-static inline uint32_t compose(const scanner *s, const uint8_t **at, character *c,
+static inline uint32_t compose(scanner *s, const uint8_t **at, character *c,
                                const character *base) {
   uint32_t kind = R_KIND(base->r);
   uint32_t cp = folded(base);
@@ -247,7 +289,7 @@ static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
   do {
     character base;
     uint32_t cp;
-    if (paired && c->n == 3 && is_plain(c->r)) {
+    if (paired && c->n == 3 && is_plain(c->r) && c->cp < PART) {
       rc = pair_plain(s, at, c->r, &count, &now);
       if (rc != TC_OK) return rc;
       look(s, *at, c);
@@ -264,7 +306,7 @@ static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
     *at += c->n;
     look(s, *at, c);
     cp = R_KIND(c->r) == TT_CJK ? folded(&base) : compose(s, at, c, &base);
-    now.end = *at;
+    now.end = end_before(s, *at, c);
     now.from = before.to;
     now.to = (size_t)(encode(s->out + now.from, cp) - s->out);
     if (count < 2) count++;
@@ -416,6 +458,8 @@ int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void
   s.flag_mask = mode & TC_BARE ? TC_COLOCATED : -1;
   s.context = context;
   s.callback = callback;
+  s.parts = NULL;
+  s.width = 0;
   s.out = s.first;
   s.capacity = sizeof(s.first);
   while (p < s.end && rc == TC_OK) {
@@ -440,7 +484,7 @@ int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void
     } else {
       look(&s, p, &c);
     }
-    while (rc == TC_OK && c.n && (c.cp >= 0x80 || c.r == 0)) rc = scan_other(&s, &p, &c);
+    while (rc == TC_OK && (c.n || c.r) && (c.cp >= 0x80 || c.r == 0)) rc = scan_other(&s, &p, &c);
   }
   if (s.out != s.first) free(s.out);
   return rc;
@@ -455,6 +499,13 @@ typedef struct trigrams {
   tc_token_fn callback;
 } trigrams;
 
+/* Does the token go on with cp at place at? */
+static int is_next(const char *token, int ntoken, int at, uint32_t cp) {
+  char text[4];
+  int n = (int)(encode(text, cp) - text);
+  return ntoken - at >= n && memcmp(token + at, text, (size_t)n) == 0;
+}
+
 static int word_trigrams(void *context, int flags, const char *token, int ntoken, int start,
                          int end) {
   trigrams *t = context;
@@ -466,12 +517,16 @@ static int word_trigrams(void *context, int flags, const char *token, int ntoken
   int count = 0, at = 0, open = start;
   (void)flags;
   if (ntoken < 3) return TC_OK;
+  t->source.parts = NULL;
   while (p < stop) {
     character c;
     int from = open;
     look(&t->source, p, &c);
+    if (c.r & R_INNER) from = (int)(p - t->source.text);
+    open = (int)(p - t->source.text) + (c.r & R_PART ? t->source.width : c.n);
     p += c.n;
-    open = (int)(p - t->source.text);
+    /* A word may begin or end between the parts of a character. */
+    if (c.r & R_PART && !(c.r & TT_DROP) && !is_next(token, ntoken, at, folded(&c))) continue;
     if (c.r & TT_DROP) {
       /* A dropped mark belongs to the character before it, at the start to the next. */
       if (count == 0) {
@@ -489,7 +544,7 @@ static int word_trigrams(void *context, int flags, const char *token, int ntoken
       ring[count % 3].at = at;
       ring[count % 3].start = from;
       ring[count % 3].end = open;
-      at += utf8_length(c.cp < 0x80 ? c.cp : folded(&c));
+      at += utf8_length(folded(&c));
       count++;
     }
   }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Version of the token rules. Another version means an index is rebuilt. */
-#define TC_RULES_VERSION 1
+#define TC_RULES_VERSION 2
 
 /* Return codes. A token callback returns TC_OK to go on; any other value ends
 ** the run at once and is returned unchanged. */
@@ -44,6 +44,13 @@ typedef struct tc_config tc_config;
 /* The arguments are those of the FTS5 tokenizer: name, value, name, value...
 **   remove_diacritics 0|1|2, categories, tokenchars, separators: as unicode61
 **   variants 0|1   fold traditional Chinese characters to simplified ones
+**   han 0|1        fold forms of one Han character in names and old texts
+**   invisible 0|1  soft hyphens, zero-width characters and the like vanish
+**   digits 0|1     decimal digits of every script are ASCII
+**   marks 0|1      optional marks outside Latin vanish
+**   arabic 0|1     letters alike on the keyboards of Arabic script are one
+**   letters 0|1    one letter that is written as two is two
+**   forms 0|1      ligatures, circled, squared characters and the like are their letters
 **   compat 0|1     unicode61 plus plain bigrams, every extra off
 ** On TC_ERROR, *error points to a static text that says what is wrong.
 ** The caller owns *out and frees it with tc_config_free(). */

@@ -37,12 +37,17 @@ RULES_VERSION: int = text_core.RULES_VERSION
 UNICODE_VERSION: str = text_core.UNICODE_VERSION
 """Version of Unicode that the character tables were made from."""
 
+_EXTRA_FOLDS: Final = (
+    "han", "invisible", "digits", "marks", "arabic", "letters", "forms",
+)  # fmt: skip
+
 STORE_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "remove_diacritics": "2",
         "variants": "1",
         "categories": "L* N* Co Mn Mc",
         "separators": "\ufe0e\ufe0f",
+        **dict.fromkeys(_EXTRA_FOLDS, "1"),
     }
 )
 """How histories and scene memories cut texts, and so every query for them.
@@ -51,7 +56,7 @@ Unlike in unicode61 by default, combining marks belong to words: without them Hi
 apart into single consonants. Variation selectors are marks, too, and part of no word.
 """
 
-_DEFAULTS = {"remove_diacritics": "2", "variants": "1"}
+_DEFAULTS = {"remove_diacritics": "2", "variants": "1", **dict.fromkeys(_EXTRA_FOLDS, "1")}
 
 
 class Token(NamedTuple):
@@ -73,6 +78,8 @@ class Token(NamedTuple):
 @lru_cache(maxsize=64)
 def _config(options: tuple[tuple[str, str], ...]) -> text_core.Config:
     arguments = {**_DEFAULTS, **dict(options)}
+    if "han" not in dict(options):
+        arguments["han"] = arguments["variants"]
     try:
         return text_core.Config(*(part for pair in arguments.items() for part in pair))
     except ValueError as error:
@@ -85,9 +92,11 @@ def config(**options: str | int | bool) -> text_core.Config:
     Args:
         **options: ``remove_diacritics`` (0, 1 or 2), ``categories``, ``tokenchars``,
             ``separators`` as SQLite's unicode61 takes them; ``variants`` (0 or 1) folds
-            traditional Chinese characters to simplified ones; ``compat`` (0 or 1) leaves
-            only unicode61 and plain bigrams. What is not given is
-            ``remove_diacritics=2, variants=1``.
+            traditional Chinese characters to simplified ones; ``han``, ``invisible``,
+            ``digits``, ``marks``, ``arabic``, ``letters`` and ``forms`` (0 or 1) are the
+            folds of docs/tokenizer.md; ``compat`` (0 or 1) leaves only unicode61 and plain
+            bigrams. What is not given is ``remove_diacritics=2``, and 1 for every fold;
+            ``han`` is as ``variants``.
 
     Raises:
         InvalidArgument: an option is unknown or its value is not allowed.
@@ -106,7 +115,7 @@ def tokenize(text: str, *, query: bool = False, **options: str | int | bool) -> 
             its own.
         **options: tokenizer options, see `config`. Unlike the bare SQLite tokenizer, which
             has unicode61's defaults, this function folds as a store does:
-            ``remove_diacritics=2, variants=1``. Stores also count combining marks as
+            ``remove_diacritics=2``, and every other fold on. Stores also count combining marks as
             letters: ``**STORE_OPTIONS``.
 
     Returns:

@@ -143,7 +143,7 @@ def test_arguments_that_unicode61_refuses_are_refused(arguments: list[str]) -> N
         text_core.Config(*arguments)
 
 
-@pytest.mark.parametrize("name", ["variants", "compat"])
+@pytest.mark.parametrize("name", [*reference.SWITCHES, "compat"])
 @pytest.mark.parametrize("value", ["", "2", "on", "01"])
 def test_our_own_switches_take_0_and_1_alone(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be 0 or 1"):

