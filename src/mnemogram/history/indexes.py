@@ -97,6 +97,10 @@ _PROJECTED: Final = (
 )
 _WORD_COLUMNS: Final = ("content", "tool_name", "tool_calls")
 
+# What SQLite's own unicode61 knows of the options; the folds are our tokenizers' alone.
+_PLAIN_OPTIONS: Final = " ".join(
+    f"{name} '{STORE_OPTIONS[name]}'" for name in ("remove_diacritics", "categories", "separators")
+)
 _WORD_OPTIONS: Final = " ".join(
     f"{name} '{value}'" for name, value in STORE_OPTIONS.items() if name != "variants"
 )
@@ -116,7 +120,7 @@ WORDS: Final = IndexDefinition(
     name="messages_fts",
     columns=_WORD_COLUMNS,
     view="messages_projection",
-    tokenizer=f"unicode61 {_WORD_OPTIONS}",
+    tokenizer=f"unicode61 {_PLAIN_OPTIONS}",
     needs_extension=False,
     options="columnsize=1",  # for bm25(), where recall_rank is missing
     condition="1",
