@@ -426,6 +426,7 @@ def test_an_index_of_a_newer_release_is_neither_used_nor_taken_down(
 ) -> None:
     fill(history, 20)
     with raw(history) as connection:
+        ours = connection.one(f"SELECT {column} FROM indexes WHERE name = ?", (CJK,))
         connection.execute(f"UPDATE indexes SET {column} = 99 WHERE name = ?", (CJK,))
     fill(history, 5, start=20)
     history.amend("s", "u1", content="改过")
@@ -439,7 +440,7 @@ def test_an_index_of_a_newer_release_is_neither_used_nor_taken_down(
         assert row[:2] == ("detached", 99)
         assert "newer release" in str(row[2])
         # Then the newer release comes back, which makes good only what it missed.
-        connection.execute(f"UPDATE indexes SET {column} = 1 WHERE name = ?", (CJK,))
+        connection.execute(f"UPDATE indexes SET {column} = ? WHERE name = ?", (ours, CJK))
     result = history.maintain()
     assert result.parts[0].done == 5
     finish(history)
