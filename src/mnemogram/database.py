@@ -102,11 +102,14 @@ class Schema:
         version: newest schema version this code knows (SQLite's user_version).
         upgrade: brings an open write transaction from a version (0: empty file)
             to ``version``.
+        adapt: makes up, in temporary tables, what a file of an older version lacks, for
+            a connection that may only read it; None where nothing is lacking.
     """
 
     application_id: int
     version: int
     upgrade: Callable[[Connection, int], None]
+    adapt: Callable[[Connection, int], None] | None = None
 
 
 class Database:
@@ -190,6 +193,8 @@ class Database:
             self._load_tokenizer(connection)
             if prepare:
                 self._prepare(connection)
+            if self.read_only and self.schema.adapt is not None:
+                self.schema.adapt(connection, int(connection.one("PRAGMA user_version")))
             connection.execute(f"PRAGMA synchronous = {self.synchronous}")
             connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_SIZE_LIMIT}")
             # Deleted rows are overwritten inside their pages, at no extra write; what

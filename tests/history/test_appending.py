@@ -195,7 +195,8 @@ def test_imported_messages_without_a_time_claim_none(history: History) -> None:
     history.append("s", [Message("user", "old words", provenance="legacy_snapshot")])
     (shown,) = history.read("s").messages
     assert shown.timestamp is None
-    assert history.browse().results[0].last_active_at is not None
+    (listed,) = history.browse().results
+    assert (listed.started_at, listed.last_active_at, listed.when) == (None, None, None)
 
 
 # --- lineage ---------------------------------------------------------------------------

@@ -29,12 +29,12 @@ MAX_LIMIT: Final = 10
 
 _SUMMARY: Final = (
     "s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at,"
-    " s.message_count, s.parent_key, s.end_reason"
+    " s.message_count, s.parent_key, s.end_reason, s.id IN (SELECT id FROM undated)"
 )
 _FIRST: Final = """
 SELECT m.id, m.content FROM messages AS m
  WHERE m.session_id = :session AND m.state <> 'rewound' AND {condition}
- ORDER BY m.id LIMIT 1
+ ORDER BY m.timestamp, m.id LIMIT 1
 """
 _ON_THE_DAY: Final = """
 SELECT 1 FROM messages INDEXED BY messages_by_time WHERE timestamp >= ? AND timestamp < ? LIMIT 1
@@ -148,13 +148,16 @@ def _recent(
 ) -> Iterator[tuple[Any, ...]]:
     """Sessions by their last activity: its time, then their summary."""
     where, bindings = visibility.session_predicate()
-    yield from connection.execute(
-        f"SELECT s.last_active_at, {_SUMMARY} FROM sessions AS s"
-        f" WHERE s.message_count > 0 AND {where}"
-        " AND s.id NOT IN (SELECT value FROM json_each(:listed))"
-        " ORDER BY s.last_active_at DESC, s.id DESC",
-        {**bindings, "listed": json.dumps(sorted(seen))},
-    )
+    bindings["listed"] = json.dumps(sorted(seen))
+    for dated in ("NOT IN", "IN"):  # those that have no time come last
+        yield from connection.execute(
+            f"SELECT s.last_active_at, {_SUMMARY} FROM sessions AS s"
+            f" WHERE s.message_count > 0 AND {where}"
+            " AND s.id NOT IN (SELECT value FROM json_each(:listed))"
+            f" AND s.id {dated} (SELECT id FROM undated)"
+            " ORDER BY s.last_active_at DESC, s.id DESC",
+            bindings,
+        )
 
 
 def _active(
@@ -168,14 +171,20 @@ def _active(
     where, bindings = visibility.predicate()
     known = set(seen)
     at = (2**63 - 1, 2**63 - 1)
+    bindings.setdefault("after", -(2**63))
     statement = (
-        f"SELECT m.id, m.timestamp, {_SUMMARY}"
-        " FROM messages AS m INDEXED BY messages_by_time"
+        f"SELECT m.id, m.timestamp, {_SUMMARY} FROM ("
+        # A query of its own, with a limit: what is passed over is not looked up.
+        "  SELECT id FROM messages INDEXED BY messages_by_time"
+        "  WHERE timestamp >= :after AND (timestamp, id) < (:time, :id)"
+        "  AND session_id NOT IN (SELECT value FROM json_each(:listed))"
+        "  ORDER BY timestamp DESC, id DESC LIMIT -1"
+        " ) AS near CROSS JOIN messages AS m ON m.id = near.id"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
-        " WHERE (m.timestamp, m.id) < (:time, :id)"
-        " AND m.session_id NOT IN (SELECT value FROM json_each(:listed))"
-        f" AND {where} ORDER BY m.timestamp DESC, m.id DESC LIMIT 1"
+        f" WHERE {where} LIMIT 1"
     )
+    if "before" in bindings:
+        at = (bindings["before"], -1)
     while True:
         listed = json.dumps(sorted(known))
         row = connection.execute(
@@ -191,20 +200,20 @@ def _active(
 def _summary(
     connection: Connection, period: Period, moment: int, session: int, *columns: Any
 ) -> SessionSummary:
-    key, title, source, model, started, active, count, parent, reason = columns
+    key, title, source, model, started, active, count, parent, reason, undated = columns
     opening = _opening(connection, session, period)
     return SessionSummary(
         session_id=key,
         title=title,
         source=source,
         model=model,
-        started_at=format_time(started),
-        last_active_at=format_time(active),
+        started_at=None if undated else format_time(started),
+        last_active_at=None if undated else format_time(active),
         message_count=count,
         parent_session_id=parent,
         end_reason=reason,
         preview=" ".join(cut(opening[1][:2_000], display.PREVIEW_CHARS)[0].split()),
-        when=format_time(moment),
+        when=None if undated else format_time(moment),
         match_message_id=opening[0],
     )
 

@@ -84,9 +84,9 @@ def _score_sql(connection: Connection, table: str, weights: Sequence[float]) -> 
     return f"recall_rank({table}, {_weights(table)}{phrases})"
 
 
-def _columns(score: str, timestamp: str = "m.timestamp") -> str:
+def _columns(score: str, moment: str) -> str:
     """What a row of a candidate holds; the score, as FTS5 has it, is smaller when better."""
-    return f"m.id, m.role, {timestamp} AS moment, {score} AS score, {SESSION_COLUMNS}"
+    return f"m.id, m.role, {moment} AS moment, {score} AS score, {SESSION_COLUMNS}"
 
 
 class _Rows:
@@ -206,7 +206,7 @@ def _by_rank(
         looked += len(part)
         shown = list(
             connection.execute(
-                f"SELECT {_columns('best.value ->> 1')}"
+                f"SELECT {_columns('best.value ->> 1', visibility.moment)}"
                 " FROM json_each(:best) AS best"
                 " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
                 f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
@@ -220,7 +220,7 @@ def _by_rank(
         return
     found.exhausted = False
     statement = (
-        f"SELECT {_columns(score)}"
+        f"SELECT {_columns(score, visibility.moment)}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where}"
@@ -263,7 +263,7 @@ def _newest(
     where, bindings = visibility.predicate()
     found = Found()
     cursor = connection.execute(
-        f"SELECT {_columns('0.0')}"
+        f"SELECT {_columns('0.0', visibility.moment)}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC",
@@ -305,7 +305,7 @@ def _by_id(
     edges: dict[int, int] = {}
     last = 0
     matches = connection.execute(
-        f"SELECT {_columns('0.0')}"
+        f"SELECT {_columns('0.0', visibility.moment)}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid {order}",
@@ -316,7 +316,7 @@ def _by_id(
         for candidate in rows.admit([row]):
             found.candidates.append(candidate)
             root, moment = candidate.session.root, candidate.timestamp
-            if not candidate.session.unattended:
+            if not candidate.session.unattended and moment is not None:
                 edge = edges.get(root, moment)
                 edges[root] = max(edge, moment) if sort == "newest" else min(edge, moment)
         if len(edges) >= wanted:
@@ -329,7 +329,8 @@ def _by_id(
     worst = min(edges.values()) if sort == "newest" else max(edges.values())
     out_of_order = connection.one(
         "SELECT 1 FROM messages INDEXED BY messages_by_time"
-        f" WHERE timestamp {later} ? AND id {beyond} ? LIMIT 1",
+        f" WHERE timestamp {later} ? AND id {beyond} ?"
+        " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
         (worst, last),
     )
     return not out_of_order
@@ -350,19 +351,19 @@ def _by_time(
     found = Found()
     if rows.check is None:
         statement = (
-            f"SELECT {_columns('0.0', f'{edge}(m.timestamp)')}"
+            f"SELECT {_columns('0.0', f'{edge}({visibility.moment})')}"
             f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
             " CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE {table} MATCH :expression AND {where}"
-            f" GROUP BY m.session_id ORDER BY moment {order}"
+            f" GROUP BY m.session_id ORDER BY moment {order} NULLS LAST"
         )
     else:
         statement = (
-            f"SELECT {_columns('0.0')}"
+            f"SELECT {_columns('0.0', visibility.moment)}"
             f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
             " CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE {table} MATCH :expression AND {where}"
-            f" ORDER BY m.timestamp {order}, m.id {order}"
+            f" ORDER BY moment {order} NULLS LAST, m.id {order}"
         )
     for row in connection.execute(statement, {**bindings, "expression": expression}):
         found.candidates += rows.admit([row])

@@ -39,7 +39,8 @@ _CHARACTER_BYTES: Final = 6  # \u0000
 #: What :func:`evidence` needs of a row of ``messages AS m``.
 MESSAGE_COLUMNS: Final = (
     "m.id, m.uid, m.role, m.timestamp, m.state, m.provenance, m.content,"
-    " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status"
+    " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status,"
+    " m.id IN (SELECT id FROM untimed)"
 )
 
 Row = tuple[Any, ...]
@@ -56,11 +57,6 @@ def _shown_calls(text: str | None, cap: int) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _shown_time(row: Row) -> str | None:
-    # An imported snapshot was given no event time, so none is claimed for it.
-    return None if row[5] == "legacy_snapshot" and row[3] <= 0 else format_time(row[3])
 
 
 def evidence(
@@ -81,7 +77,7 @@ def evidence(
         id=row[0],
         uid=row[1],
         role=row[2],
-        timestamp=_shown_time(row),
+        timestamp=None if row[11] else format_time(row[3]),
         state=row[4],
         provenance=row[5],
         content=shown,

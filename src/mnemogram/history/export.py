@@ -46,12 +46,13 @@ _IMPORT_BATCH: Final = 1_000
 _LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 _TOMBSTONES: Final = "SELECT key, deleted_at FROM tombstones ORDER BY key"
 _SESSIONS: Final = """
-SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_active_at
+SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_active_at,
+       id IN (SELECT id FROM undated)
   FROM sessions ORDER BY id
 """
 _MESSAGES: Final = """
 SELECT uid, role, state, timestamp, provenance, tool_call_id, tool_name, tool_status,
-       tool_calls, content
+       tool_calls, content, id IN (SELECT id FROM untimed)
   FROM messages WHERE session_id = ? ORDER BY id
 """
 
@@ -178,8 +179,8 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                 "model": row[4],
                 "parent": row[5],
                 "end_reason": row[6],
-                "started_at": _time(row[7]),
-                "last_active_at": _time(row[8]),
+                "started_at": None if row[9] else _time(row[7]),
+                "last_active_at": None if row[9] else _time(row[8]),
             }
         )
         for message in connection.cursor().execute(_MESSAGES, (row[0],)):
@@ -190,7 +191,7 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                     "uid": message[0],
                     "role": message[1],
                     "state": message[2],
-                    "timestamp": _message_time(message[3], message[4]),
+                    "timestamp": None if message[10] else _time(message[3]),
                     "provenance": message[4],
                     "tool_call_id": message[5],
                     "tool_name": message[6],
@@ -215,12 +216,6 @@ def _time(microseconds: Any) -> str:
     """Return a time to the microsecond: format_time() shows milliseconds."""
     moment = _EPOCH + timedelta(microseconds=int(microseconds))
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _message_time(microseconds: Any, provenance: Any) -> str | None:
-    """Return a message's time; None where it was imported without one."""
-    unknown = provenance == writing.SNAPSHOT and microseconds == writing.NO_TIME
-    return None if unknown else _time(microseconds)
 
 
 def _calls(text: Any) -> Any:

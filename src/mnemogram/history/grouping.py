@@ -19,7 +19,6 @@ from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
 
 __all__ = [
     "SESSION_COLUMNS",
-    "TIMED",
     "Candidate",
     "SessionInfo",
     "Visibility",
@@ -28,8 +27,6 @@ __all__ = [
     "resumed_period",
 ]
 
-#: Messages whose time is known; the others lie in no period.
-TIMED: Final = "NOT (m.timestamp = 0 AND m.provenance = 'legacy_snapshot')"
 #: End reasons after which a session's messages are out of the model's context.
 OUT_OF_CONTEXT: Final = frozenset(
     {
@@ -43,6 +40,7 @@ OUT_OF_CONTEXT: Final = frozenset(
         "resume_pending_expired",
     }
 )
+_TIMED: Final = "m.id NOT IN (SELECT id FROM untimed)"
 #: Lineages a cursor remembers, 500 pages of ten; an answer beyond them gives none.
 MAX_SEEN: Final = 5_000
 _MAX_CURSOR_BYTES: Final = 64 * 1024
@@ -83,6 +81,7 @@ class Candidate:
     """A message that matched.
 
     Attributes:
+        timestamp: None where nobody knows it.
         score: larger is better.
         partial: it holds parts of the query only.
         parts: what each phrase of the evidence gave, by place; empty where not scored.
@@ -91,10 +90,15 @@ class Candidate:
     id: int
     session: SessionInfo
     role: str
-    timestamp: int
+    timestamp: int | None
     score: float
     partial: bool = False
     parts: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def age(self) -> tuple[bool, int]:
+        """Sorts the newest first, and last what has no time."""
+        return self.timestamp is None, -(self.timestamp or 0)
 
 
 class Visibility:
@@ -143,8 +147,13 @@ class Visibility:
             )
         if set(roles) != set(ROLES):
             message.append(f"m.role IN {listed('roles', roles)}")
-        if after is not None or before is not None:
-            message.append(TIMED)
+        untimed = connection.one("SELECT 1 FROM untimed LIMIT 1") is not None
+        #: SQL: the time of a message, NULL where nobody knows it.
+        self.moment = "m.timestamp"
+        if untimed:
+            self.moment = f"CASE WHEN {_TIMED} THEN m.timestamp END"
+            if after is not None or before is not None:
+                message.append(_TIMED)
         if after is not None:
             message.append("m.timestamp >= :after")
             bindings["after"] = after
@@ -192,11 +201,11 @@ def best_of_lineages(
     after everything a person took part in.
     """
     if key == "relevance":
-        candidates.sort(key=lambda c: (-c.score, -c.timestamp, -c.id))
+        candidates.sort(key=lambda c: (-c.score, *c.age, -c.id))
     elif key == "newest":
-        candidates.sort(key=lambda c: (-c.timestamp, -c.id))
+        candidates.sort(key=lambda c: (*c.age, -c.id))
     else:
-        candidates.sort(key=lambda c: (c.timestamp, c.id))
+        candidates.sort(key=lambda c: (c.timestamp is None, c.timestamp or 0, c.id))
     candidates.sort(key=lambda c: (c.partial, c.session.unattended))  # stable
     attended = {c.session.root for c in candidates if not c.session.unattended}
     best: dict[int, Candidate] = {}

@@ -17,13 +17,16 @@ from mnemogram.history.models import (
 )
 
 __all__ = [
-    "AFTER",
-    "BEFORE",
-    "ONE",
+    "BEGINNING",
+    "END",
     "checked_int",
     "counts_around",
+    "message_row",
     "read",
+    "rows_after",
+    "rows_before",
     "scroll",
+    "shown_count",
     "window_around",
 ]
 
@@ -32,22 +35,53 @@ READ_LAST: Final = 10
 MAX_WINDOW: Final = 20
 MAX_LIMIT: Final = 10
 
+#: Where a message stands in its session: its time and its id.
+Place = tuple[int, int]
+BEGINNING: Final[Place] = (-(2**63), -1)
+END: Final[Place] = (2**63 - 1, 2**63 - 1)
+
 _SHOWN: Final = "m.state <> 'rewound'"
-BEFORE: Final = f"""
-SELECT {display.MESSAGE_COLUMNS} FROM messages AS m
- WHERE m.session_id = :session AND m.id < :id AND {_SHOWN} ORDER BY m.id DESC LIMIT :limit
+# What has the same time comes first: asked for as one range, (time, id), SQLite would walk
+# over all that has the time of the place to find it.
+_NEAREST: Final = f"""
+SELECT {display.MESSAGE_COLUMNS} FROM (
+    SELECT * FROM (
+        SELECT m.id FROM messages AS m
+         WHERE m.session_id = :session AND m.timestamp = :time AND m.id {{beyond}} :id
+           AND {_SHOWN} ORDER BY m.id {{order}} LIMIT :limit)
+    UNION ALL
+    SELECT * FROM (
+        SELECT m.id FROM messages AS m
+         WHERE m.session_id = :session AND m.timestamp {{beyond}} :time
+           AND {_SHOWN} ORDER BY m.timestamp {{order}}, m.id {{order}} LIMIT :limit)
+    LIMIT :limit
+) AS near CROSS JOIN messages AS m ON m.id = near.id
 """
-AFTER: Final = f"""
-SELECT {display.MESSAGE_COLUMNS} FROM messages AS m
- WHERE m.session_id = :session AND m.id > :id AND {_SHOWN} ORDER BY m.id LIMIT :limit
+_BEFORE: Final = _NEAREST.format(beyond="<", order="DESC")
+_AFTER: Final = _NEAREST.format(beyond=">", order="ASC")
+_ONE: Final = f"SELECT {display.MESSAGE_COLUMNS} FROM messages AS m WHERE m.id = ?"
+_BEYOND: Final = f"""
+SELECT (SELECT count(*) FROM messages AS m
+         WHERE m.session_id = :session AND m.timestamp = :time AND m.id {{beyond}} :id AND {_SHOWN})
+     + (SELECT count(*) FROM messages AS m
+         WHERE m.session_id = :session AND m.timestamp {{beyond}} :time AND {_SHOWN})
 """
-ONE: Final = f"SELECT {display.MESSAGE_COLUMNS} FROM messages AS m WHERE m.id = ?"
-COUNTS: Final = f"""
-SELECT count(*) FILTER (WHERE m.id < :id), count(*) FILTER (WHERE m.id > :id)
-  FROM messages AS m WHERE m.session_id = :session AND {_SHOWN}
+_COUNT_BEFORE: Final = _BEYOND.format(beyond="<")
+_COUNT_AFTER: Final = _BEYOND.format(beyond=">")
+_SHOWN_COUNT: Final = """
+SELECT s.message_count - (
+    SELECT count(*) FROM messages AS m WHERE m.session_id = s.id AND m.state = 'rewound')
+  FROM sessions AS s WHERE s.id = ?
+"""
+_SPAN: Final = """
+SELECT (SELECT m.timestamp FROM messages AS m
+         WHERE m.session_id = :session ORDER BY m.timestamp LIMIT 1),
+       (SELECT m.timestamp FROM messages AS m
+         WHERE m.session_id = :session ORDER BY m.timestamp DESC LIMIT 1)
 """
 _SESSION: Final = """
-SELECT s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at
+SELECT s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at,
+       s.id IN (SELECT id FROM undated)
   FROM sessions AS s WHERE s.key = ?
 """
 
@@ -78,15 +112,56 @@ def message_row(connection: Connection, message_id: int) -> tuple[Any, ...]:
         AnchorNotInHistory: there is no such message.
     """
     row: tuple[Any, ...]
-    for row in connection.execute(ONE, (message_id,)):
+    for row in connection.execute(_ONE, (message_id,)):
         return row
     raise AnchorNotInHistory(f"no message {message_id} in this history")
 
 
-def counts_around(connection: Connection, session_id: int, message_id: int) -> tuple[int, int]:
-    """Return how many messages of a session stand before and after one of them."""
-    ((before, after),) = connection.execute(COUNTS, {"session": session_id, "id": message_id})
-    return int(before), int(after)
+def place_of(row: tuple[Any, ...]) -> Place:
+    """Return where the message of a row stands."""
+    return row[3], row[0]
+
+
+def rows_before(
+    connection: Connection, session: int, place: Place, limit: int
+) -> list[tuple[Any, ...]]:
+    """Return the last messages of a session before a place, in their order."""
+    return _rows(connection, _BEFORE, session, place, limit)
+
+
+def rows_after(
+    connection: Connection, session: int, place: Place, limit: int
+) -> list[tuple[Any, ...]]:
+    """Return the first messages of a session after a place, in their order."""
+    return _rows(connection, _AFTER, session, place, limit)
+
+
+def _rows(
+    connection: Connection, statement: str, session: int, place: Place, limit: int
+) -> list[tuple[Any, ...]]:
+    bindings = {"session": session, "time": place[0], "id": place[1], "limit": limit}
+    return sorted(connection.execute(statement, bindings), key=place_of)
+
+
+def shown_count(connection: Connection, session: int) -> int:
+    """Return how many messages of a session can be shown, without walking over them."""
+    return int(connection.one(_SHOWN_COUNT, (session,)) or 0)
+
+
+def counts_around(connection: Connection, session: int, row: tuple[Any, ...]) -> tuple[int, int]:
+    """Return how many messages of a session stand before and after the one of a row.
+
+    Of a long session only the side that seems shorter is walked over.
+    """
+    others = max(0, shown_count(connection, session) - 1)
+    ((first, last),) = connection.execute(_SPAN, {"session": session})
+    time, row_id = place_of(row)
+    bindings = {"session": session, "time": time, "id": row_id}
+    if time - first > last - time:
+        after = int(connection.one(_COUNT_AFTER, bindings))
+        return max(0, others - after), after
+    before = int(connection.one(_COUNT_BEFORE, bindings))
+    return before, max(0, others - before)
 
 
 def window_around(
@@ -98,10 +173,9 @@ def window_around(
     span: tuple[int, int] | None = None,
 ) -> tuple[tuple[EvidenceMessage, ...], int, int]:
     """Return the messages around an anchor row, and how many more stand on each side."""
-    bindings = {"session": session_id, "id": anchor[0], "limit": window}
-    before = list(connection.execute(BEFORE, bindings))[::-1]
-    after = list(connection.execute(AFTER, bindings))
-    left, right = counts_around(connection, session_id, anchor[0])
+    before = rows_before(connection, session_id, place_of(anchor), window)
+    after = rows_after(connection, session_id, place_of(anchor), window)
+    left, right = counts_around(connection, session_id, anchor)
     cap = display.WINDOW_CHARS
     messages = (
         *(display.evidence(row, cap) for row in before),
@@ -159,18 +233,10 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
     if found is None:
         raise NotFound(f"no session {session!r}")
     row_id = found[0]
-    first = list(connection.execute(AFTER, {"session": row_id, "id": -1, "limit": READ_FIRST}))
-    edge = first[-1][0] if first else -1
-    last = [
-        row
-        for row in connection.execute(
-            BEFORE, {"session": row_id, "id": 2**63 - 1, "limit": READ_LAST}
-        )
-        if row[0] > edge
-    ][::-1]
-    total = connection.one(
-        f"SELECT count(*) FROM messages AS m WHERE m.session_id = ? AND {_SHOWN}", (row_id,)
-    )
+    first = rows_after(connection, row_id, BEGINNING, READ_FIRST)
+    edge = place_of(first[-1]) if first else BEGINNING
+    last = [row for row in rows_before(connection, row_id, END, READ_LAST) if place_of(row) > edge]
+    total = shown_count(connection, row_id)
     omitted = total - len(first) - len(last)
     result = ReadResult(
         success=True,
@@ -179,8 +245,8 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
         title=found[2],
         source=found[3],
         model=found[4],
-        started_at=format_time(found[5]),
-        last_active_at=format_time(found[6]),
+        started_at=None if found[7] else format_time(found[5]),
+        last_active_at=None if found[7] else format_time(found[6]),
         message_count=total,
         messages=(),
         omitted=omitted,
@@ -189,7 +255,7 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
     fitted, shortened = display.fit_messages(messages, budget, display.json_bytes(result) + 200)
     hint = _budget_hint(shortened)
     if omitted:
-        middle = f"{omitted} messages in the middle are left out: scroll from message {edge}."
+        middle = f"{omitted} messages in the middle are left out: scroll from message {edge[1]}."
         hint = middle if hint is None else f"{middle} {hint}"
     return replace(result, messages=fitted, hint=hint)
 

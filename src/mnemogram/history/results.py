@@ -22,13 +22,12 @@ SNIPPET_CHARS: Final = 160
 
 
 def _bookends(connection: Connection, session: int, *, first: bool) -> tuple[EvidenceMessage, ...]:
-    sql, edge = (reading.AFTER, -1) if first else (reading.BEFORE, 2**63 - 1)
-    rows = list(
-        connection.execute(sql, {"session": session, "id": edge, "limit": BOOKEND_MESSAGES})
+    rows = (
+        reading.rows_after(connection, session, reading.BEGINNING, BOOKEND_MESSAGES)
+        if first
+        else reading.rows_before(connection, session, reading.END, BOOKEND_MESSAGES)
     )
-    return tuple(
-        display.evidence(row, display.BOOKEND_CHARS) for row in (rows if first else rows[::-1])
-    )
+    return tuple(display.evidence(row, display.BOOKEND_CHARS) for row in rows)
 
 
 def _snippet(row: tuple[Any, ...], marker: q.Matcher | None) -> tuple[str, tuple[int, int] | None]:
@@ -68,14 +67,14 @@ def _hit(
         end = tuple(each for each in end if each.id not in shown)
     else:
         messages = (display.evidence(row, display.WINDOW_CHARS, anchor=True, span=span),)
-        before, after = reading.counts_around(connection, session.id, candidate.id)
+        before, after = reading.counts_around(connection, session.id, row)
         start = end = ()
     return SearchHit(
         session_id=session.key,
         title=session.title,
         source=session.source,
         model=session.model,
-        when=format_time(candidate.timestamp) if row[5] != "legacy_snapshot" else None,
+        when=format_time(candidate.timestamp),
         matched_role=row[2],
         match_message_id=candidate.id,
         snippet=snippet,
@@ -97,9 +96,7 @@ def _title_hit(connection: Connection, hit: TitleHit, *, full: bool) -> SearchHi
     shown = {each.id for each in start}
     end = _bookends(connection, session.id, first=False) if full else ()
     end = tuple(each for each in end if each.id not in shown)
-    total = connection.one(
-        "SELECT count(*) FROM messages WHERE session_id = ? AND state <> 'rewound'", (session.id,)
-    )
+    total = reading.shown_count(connection, session.id)
     return SearchHit(
         session_id=session.key,
         title=session.title,

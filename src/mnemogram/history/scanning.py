@@ -35,7 +35,7 @@ def _rows(
     for low, high in sorted(ranges, reverse=not oldest_first):
         for row in connection.execute(
             "SELECT m.content, m.tool_name, m.tool_calls,"
-            f" m.id, m.role, m.timestamp, {SESSION_COLUMNS}"
+            f" m.id, m.role, {visibility.moment}, {SESSION_COLUMNS}"
             " FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"
             f" ORDER BY m.id {order}",
@@ -45,13 +45,16 @@ def _rows(
             yield row
 
 
-def _leads(edges: dict[int, int], root: int, moment: int, sort: str) -> bool:
+def _leads(edges: dict[int, int | None], root: int, moment: int | None, sort: str) -> bool:
     """Whether a match is the first met of its lineage, or would be shown before those met."""
-    edge = edges.get(root)
-    if edge is None or (sort == "newest" and moment > edge) or (sort == "oldest" and moment < edge):
-        edges[root] = moment
-        return True
-    return False
+    if root in edges:
+        edge = edges[root]
+        if moment is None or sort == "relevance":
+            return False
+        if edge is not None and (moment <= edge if sort == "newest" else moment >= edge):
+            return False
+    edges[root] = moment
+    return True
 
 
 def from_scan(
@@ -76,7 +79,7 @@ def from_scan(
         share: part of the remaining time that the scan may take.
     """
     found = Found()
-    edges: dict[int, int] = {}
+    edges: dict[int, int | None] = {}
     oldest_first = sort == "oldest"
     try:
         with share_of_deadline(connection, share):
@@ -163,7 +166,7 @@ class _Best:
         # A lone character is asked for where nothing holds more than that.
         telling = [kept for kept in self._kept if any(each not in self._lone for each in kept[0])]
         self._kept = telling or self._kept
-        self._kept.sort(key=lambda each: (-each[1].score, -each[1].timestamp, -each[1].id))
+        self._kept.sort(key=lambda each: (-each[1].score, *each[1].age, -each[1].id))
         heads: dict[int, int] = {}
         for place, (_, candidate) in enumerate(self._kept):
             heads.setdefault(candidate.session.root, place)

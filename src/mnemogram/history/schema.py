@@ -6,11 +6,12 @@ The FTS tables and their triggers are derived and disposable: see ``indexes``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from mnemogram.database import Connection, Schema
 
-__all__ = ["HIDDEN_SOURCES", "SCHEMA", "UNATTENDED_SOURCES"]
+__all__ = ["BEFORE_ALL", "HIDDEN_SOURCES", "SCHEMA", "STEPS", "UNATTENDED_SOURCES"]
 
 #: Sources that no search shows.
 HIDDEN_SOURCES: Final = ("subagent", "tool", "kanban")
@@ -156,10 +157,125 @@ _TABLES: Final = (
 )
 
 
+#: `timestamp` of messages that stand before all whose time is known.
+BEFORE_ALL: Final = -(2**62)
+
+_ORDER_BY_TIME: Final = (
+    # Messages whose time nobody knows: their `timestamp` says where they stand in their
+    # session and nothing else. A table of its own because adding a column to `messages`
+    # would read every page of it.
+    """
+    CREATE TABLE untimed (
+        id INTEGER PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE
+    ) STRICT
+    """,
+    # Sessions of which no time is known: theirs are those of their import.
+    """
+    CREATE TABLE undated (
+        id INTEGER PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE
+    ) STRICT
+    """,
+    # The order in which a session is read. `messages_by_session` keeps that of arrival.
+    """
+    CREATE INDEX messages_in_order
+        ON messages (session_id, timestamp, id, state)
+    """,
+    "CREATE INDEX messages_rewound ON messages (session_id) WHERE state = 'rewound'",
+    # What was said when, and in which session.
+    "DROP INDEX messages_by_time",
+    "CREATE INDEX messages_by_time ON messages (timestamp, id, session_id)",
+    f"CREATE INDEX sessions_hidden ON sessions (id) WHERE source IN {HIDDEN_SOURCES}",
+)
+_UNTIMED: Final = """
+SELECT id FROM main.messages WHERE timestamp = 0 AND provenance = 'legacy_snapshot'
+"""
+_UNDATED: Final = """
+SELECT DISTINCT m.session_id FROM untimed CROSS JOIN main.messages AS m ON m.id = untimed.id
+ WHERE NOT EXISTS (
+    SELECT 1 FROM main.messages AS other
+     WHERE other.session_id = m.session_id AND other.id NOT IN (SELECT id FROM untimed))
+"""
+_WITH_UNTIMED: Final = """
+SELECT m.session_id, m.id, m.timestamp, m.id IN (SELECT id FROM untimed)
+  FROM (SELECT DISTINCT m.session_id AS id
+          FROM untimed CROSS JOIN messages AS m ON m.id = untimed.id) AS mixed
+ CROSS JOIN messages AS m INDEXED BY messages_by_session ON m.session_id = mixed.id
+ ORDER BY m.session_id, m.id
+"""
+#: First and last known time of a session.
+_KNOWN: Final = """
+(SELECT m.timestamp FROM messages AS m
+  WHERE m.session_id = sessions.id AND m.id NOT IN (SELECT id FROM untimed)
+  ORDER BY m.timestamp {order} LIMIT 1)
+"""
+_FIRST_TIMES: Final = f"""
+UPDATE sessions SET started_at = first FROM (
+    SELECT id AS session, {_KNOWN.format(order="ASC")} AS first FROM sessions
+) WHERE id = session AND first < started_at
+"""
+_LAST_TIMES: Final = f"""
+UPDATE sessions SET last_active_at = {_KNOWN.format(order="DESC")}
+ WHERE id NOT IN (SELECT id FROM undated)
+   AND id IN (SELECT m.session_id FROM untimed CROSS JOIN messages AS m ON m.id = untimed.id)
+"""
+
+
+def _create(connection: Connection) -> None:
+    for statement in _TABLES:
+        connection.execute(statement)
+
+
+def _order_by_time(connection: Connection) -> None:
+    """Sessions are read in the order of time, in which what has none keeps its place."""
+    for statement in _ORDER_BY_TIME:
+        connection.execute(statement)
+    connection.execute(f"INSERT INTO untimed (id) {_UNTIMED}")
+    if connection.one("SELECT 1 FROM untimed LIMIT 1") is not None:
+        connection.execute(f"INSERT INTO undated (id) {_UNDATED}")
+        connection.executemany(
+            "UPDATE messages SET timestamp = ? WHERE id = ?", list(_places(connection))
+        )
+        connection.execute(_LAST_TIMES)
+    connection.execute(_FIRST_TIMES)
+
+
+def _places(connection: Connection) -> Iterator[tuple[int, int]]:
+    """Where each message without a time stands: after the one before it, else before the next."""
+    session = place = None
+    waiting: list[int] = []
+    for owner, row_id, timestamp, untimed in connection.execute(_WITH_UNTIMED):
+        if owner != session:
+            yield from ((BEFORE_ALL, each) for each in waiting)
+            session, place, waiting = owner, None, []
+        if not untimed:
+            place = timestamp
+            yield from ((timestamp, each) for each in waiting)
+            waiting = []
+        elif place is None:
+            waiting.append(row_id)
+        else:
+            yield place, row_id
+    yield from ((BEFORE_ALL, each) for each in waiting)
+
+
+#: Each brings a file from the version of its place to the next; a new one goes at the end.
+STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create, _order_by_time)
+
+
 def _upgrade(connection: Connection, version: int) -> None:
-    if version < 1:
-        for statement in _TABLES:
-            connection.execute(statement)
+    for step in STEPS[version:]:
+        step(connection)
 
 
-SCHEMA: Final = Schema(application_id=_APPLICATION_ID, version=1, upgrade=_upgrade)
+def _adapt(connection: Connection, version: int) -> None:
+    """Make what an older file lacks visible to one connection that may not write it."""
+    if version < 2:
+        connection.execute("CREATE TEMP TABLE untimed (id INTEGER PRIMARY KEY)")
+        connection.execute("CREATE TEMP TABLE undated (id INTEGER PRIMARY KEY)")
+        connection.execute(f"INSERT INTO untimed (id) {_UNTIMED}")
+        connection.execute(f"INSERT INTO undated (id) {_UNDATED}")
+
+
+SCHEMA: Final = Schema(
+    application_id=_APPLICATION_ID, version=len(STEPS), upgrade=_upgrade, adapt=_adapt
+)

@@ -18,6 +18,7 @@ _MOST_TITLES: Final = 4_000
 #: Sessions of one title, with its continuations, that are looked at.
 _MOST_OF_ONE_TITLE: Final = 1_000
 _MOST_NEEDLES: Final = 16
+_ACTIVE: Final = "CASE WHEN s.id NOT IN (SELECT id FROM undated) THEN s.last_active_at END"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,12 @@ class TitleHit:
     """A session whose title answers the query.
 
     Attributes:
+        last_active_at: None where no time of the session is known.
         exact: the title is the query, or a continuation of it (``title #2``).
     """
 
     session: SessionInfo
-    last_active_at: int
+    last_active_at: int | None
     exact: bool
 
 
@@ -74,7 +76,7 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
     holds, needles = _needles(query)
     others: list[TitleHit] = []
     for active, *columns in connection.execute(
-        f"SELECT s.last_active_at, {SESSION_COLUMNS} FROM ("
+        f"SELECT {_ACTIVE}, {SESSION_COLUMNS} FROM ("
         " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
         " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
         ") AS recent CROSS JOIN sessions AS s ON s.id = recent.id"
@@ -96,7 +98,7 @@ def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list
     where, bindings = visibility.session_predicate()
     found: list[tuple[int, int, TitleHit]] = []
     for active, key, *columns in connection.execute(
-        f"SELECT s.last_active_at, s.title_key, {SESSION_COLUMNS}"
+        f"SELECT {_ACTIVE}, s.title_key, {SESSION_COLUMNS}"
         " FROM sessions AS s INDEXED BY sessions_by_title"
         # A continuation's key goes on with a space; the character after it is "!".
         " WHERE s.title_key IS NOT NULL AND s.title_key >= :wanted AND s.title_key < :wanted || '!'"
@@ -106,6 +108,6 @@ def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list
         session = visibility.session(columns)
         number = _continuation(key, wanted, session.title or "")
         if number:
-            found.append((number, active, TitleHit(session, active, True)))
+            found.append((number, active or 0, TitleHit(session, active, True)))
     found.sort(key=lambda each: each[:2], reverse=True)
     return [hit for _, _, hit in found]

@@ -16,11 +16,10 @@ from typing import Any, Final
 from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history.models import ROLES, AppendResult, Message, Session, to_microseconds
-from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
+from mnemogram.history.schema import BEFORE_ALL, HIDDEN_SOURCES, UNATTENDED_SOURCES
 from mnemogram.history.titles import title_key
 
 __all__ = [
-    "NO_TIME",
     "SNAPSHOT",
     "Prepared",
     "amend",
@@ -35,8 +34,6 @@ __all__ = [
 TOOL_INDEX_CHARS: Final = 8_192
 #: Provenance of messages that were imported as another store showed them.
 SNAPSHOT: Final = "legacy_snapshot"
-#: Timestamp of an imported message whose time nobody knows.
-NO_TIME: Final = 0
 _DERIVED: Final = "auto:"
 _NO_SUBSTRINGS: Final = frozenset((*HIDDEN_SOURCES, *UNATTENDED_SOURCES))
 
@@ -156,12 +153,10 @@ def _row(message: Message, position: int, now: int, notes: list[str]) -> dict[st
     content = "" if message.content is None else _text(message.content, f"{where} content", notes)
     stamp = message.timestamp
     moment = None if stamp is None else to_microseconds(stamp, f"{where} timestamp")
-    timestamp = now + position if moment is None else moment
-    if moment is None and message.provenance == SNAPSHOT:
-        timestamp = NO_TIME
     row: dict[str, Any] = {
         "role": message.role,
-        "timestamp": timestamp,
+        "timestamp": now + position if moment is None else moment,
+        "untimed": moment is None and message.provenance == SNAPSHOT,
         "index_bytes": _indexed_bytes(message.role, content),
         "provenance": _text(message.provenance, f"{where} provenance", notes),
         "tool_call_id": _optional(message.tool_call_id, f"{where} tool_call_id", notes),
@@ -260,6 +255,8 @@ def upsert_session(
         )
         row_id, source = connection.last_insert_rowid(), session.source
         connection.execute("UPDATE sessions SET root_id = id WHERE id = ?", (row_id,))
+        if started is None and first is None:
+            connection.execute("INSERT INTO undated (id) VALUES (?)", (row_id,))
         if session.parent is not None:
             link_parent(connection, row_id, session.parent, notes)
         _adopt_children(connection, row_id, session.id, notes)
@@ -274,10 +271,19 @@ def upsert_session(
             " started_at = coalesce(?, started_at) WHERE id = ?",
             (source, session.title, folded_title, session.model, started, row_id),
         )
+        if started is not None:
+            _date(connection, row_id, started)
     if session.parent is not None and session.parent != parent_key:
         link_parent(connection, row_id, session.parent, notes)
         _link_left_out(connection)
     return row_id, source
+
+
+def _date(connection: Connection, row_id: int, started: int) -> None:
+    """Note that a session whose times were those of its import has one of its own now."""
+    connection.execute("DELETE FROM undated WHERE id = ?", (row_id,))
+    if connection.changes():
+        connection.execute("UPDATE sessions SET last_active_at = ? WHERE id = ?", (started, row_id))
 
 
 _SUBTREE: Final = """
@@ -382,10 +388,12 @@ def append(connection: Connection, prepared: Prepared) -> AppendResult:
     if is_tombstoned(connection, prepared.session.id):
         notes.append("session: it was deleted and takes no messages; use a new session id")
         return AppendResult(0, 0, len(rows), (None,) * len(rows), tuple(notes))
-    times = [row["timestamp"] for row in rows if row["timestamp"] != NO_TIME]
+    times = [row["timestamp"] for row in rows if not row["untimed"]]
     row_id, source = upsert_session(
         connection, prepared.session, min(times, default=None), prepared.now, notes
     )
+    _place_untimed(connection, row_id, rows)
+    times = []
     searchable = source not in _NO_SUBSTRINGS
     ids: list[int | None] = []
     inserted = 0
@@ -395,6 +403,10 @@ def append(connection: Connection, prepared: Prepared) -> AppendResult:
         new = connection.one(_INSERT, row)
         if new is not None:
             inserted += 1
+            if row["untimed"]:
+                connection.execute("INSERT INTO untimed (id) VALUES (?)", (new,))
+            else:
+                times.append(row["timestamp"])
         else:
             new = connection.one(
                 "SELECT id FROM messages WHERE session_id = ? AND uid = ?", (row_id, row["uid"])
@@ -407,11 +419,41 @@ def append(connection: Connection, prepared: Prepared) -> AppendResult:
         ids.append(int(new))
     if inserted:
         connection.execute(
-            "UPDATE sessions SET message_count = message_count + ?,"
-            " last_active_at = max(last_active_at, ?) WHERE id = ?",
-            (inserted, max(times, default=0), row_id),
+            "UPDATE sessions SET message_count = message_count + ? WHERE id = ?",
+            (inserted, row_id),
         )
+    if times:
+        _note_times(connection, row_id, min(times), max(times))
     return AppendResult(inserted, len(rows) - inserted, 0, tuple(ids), tuple(notes))
+
+
+def _place_untimed(connection: Connection, session: int, rows: Sequence[dict[str, Any]]) -> None:
+    """Let messages without a time stand where they are: after the one before them."""
+    if not any(row["untimed"] for row in rows):
+        return
+    place = connection.one(
+        "SELECT timestamp FROM messages WHERE session_id = ? ORDER BY id DESC LIMIT 1", (session,)
+    )
+    if place is None:
+        place = next((row["timestamp"] for row in rows if not row["untimed"]), BEFORE_ALL)
+    for row in rows:
+        if row["untimed"]:
+            row["timestamp"] = place
+        place = row["timestamp"]
+
+
+def _note_times(connection: Connection, session: int, first: int, last: int) -> None:
+    """Take the times of new messages over into what is known of their session."""
+    connection.execute("DELETE FROM undated WHERE id = ?", (session,))
+    if connection.changes():
+        # What stands there is the time of an import.
+        statement = "UPDATE sessions SET started_at = ?, last_active_at = ? WHERE id = ?"
+    else:
+        statement = (
+            "UPDATE sessions SET started_at = min(started_at, ?),"
+            " last_active_at = max(last_active_at, ?) WHERE id = ?"
+        )
+    connection.execute(statement, (first, last, session))
 
 
 def amend(
