@@ -16,6 +16,7 @@ pytest.importorskip(
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
+    BaseMessage,
     ChatMessage,
     FunctionMessage,
     HumanMessage,
@@ -182,3 +183,28 @@ def test_results_inside_a_message_stand_on_the_side_of_their_calls() -> None:
     said = messages_of([HumanMessage([result, {"type": "text", "text": "and?"}])])
     assert [each.role for each in said] == ["tool", "user"]
     assert [each.role for each in messages_of([HumanMessage([result])])] == ["tool"]
+
+
+def summary(text: str, **marks: Any) -> HumanMessage:
+    return HumanMessage(text, id="sum", additional_kwargs={"lc_source": "summarization", **marks})
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        summary("Here is a summary: likes the harbour hotel"),
+        AIMessage("They like it", id="sum", additional_kwargs={"lc_source": "summarization"}),
+        HumanMessage("Task 7 is done", id="n", additional_kwargs={"lc_source": "async_subagent"}),
+    ],
+)
+def test_what_a_program_put_into_the_conversation_was_said_by_nobody(made_up: BaseMessage) -> None:
+    said = messages_of([made_up, HumanMessage("and breakfast?", id="h", additional_kwargs={})])
+    assert [(each.uid, each.content) for each in said] == [("h", "and breakfast?")]
+
+
+def test_a_mark_that_names_no_source_takes_nothing_away() -> None:
+    kept = [
+        HumanMessage("a", id="a", additional_kwargs={"lc_source": None}),
+        AIMessage("b", id="b"),
+    ]
+    assert [each.content for each in messages_of(kept)] == ["a", "b"]

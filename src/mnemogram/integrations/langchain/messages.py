@@ -1,88 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""The tools for LangChain and LangGraph, and what was said there for a history.
-
-Needs the extra ``langchain``. The user is bound where the tools are made; nothing that a
-model sends can name another::
-
-    tools = make_tools(tools_of(home.history("alice"), home.memory("alice")))
-    agent = create_agent(model, tools)
-    ...
-    home.history("alice").append("chat-1", messages_of(state["messages"]))
-"""
+"""What was said in LangChain's messages, for a history."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     ChatMessage,
+    HumanMessage,
     RemoveMessage,
+    SystemMessage,
     ToolMessage,
 )
-from langchain_core.tools import BaseTool, ToolException
-from pydantic import PrivateAttr
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import Message, Role
 from mnemogram.importers.base import role_of
 from mnemogram.importers.blocks import Content, split
-from mnemogram.tools import Tool, tools_of
-from mnemogram.tools.answers import answer_text
 
-__all__ = ["MemoryTool", "make_tools", "messages_of", "tools_of"]
+__all__ = ["is_made_up", "messages_of"]
 
-
-class MemoryTool(BaseTool):
-    """One of our tools as LangChain knows tools: the declared schema, an answer in JSON.
-
-    An answer without success comes back like any other, as a ``ToolMessage`` whose status
-    is ``error``.
-
-    Args:
-        tool: what answers.
-    """
-
-    _tool: Tool = PrivateAttr()
-
-    def __init__(self, tool: Tool) -> None:
-        function = tool.schema("openai")["function"]
-        super().__init__(
-            name=function["name"],
-            description=function["description"],
-            args_schema=function["parameters"],
-            handle_tool_error=True,
-        )
-        self._tool = tool
-
-    # Positional self and nothing by name: an argument may be called anything.
-    def _run(self, /, *args: Any, **arguments: Any) -> str:
-        return self._answer(arguments)
-
-    async def _arun(self, /, *args: Any, **arguments: Any) -> str:
-        return await asyncio.to_thread(self._answer, arguments)
-
-    def _answer(self, arguments: Mapping[str, Any]) -> str:
-        answer = self._tool(arguments)
-        text = answer_text(answer)
-        if not answer.get("success", False):
-            raise ToolException(text)
-        return text
-
-
-def make_tools(tools: Sequence[Tool]) -> list[MemoryTool]:
-    """Return tools that an agent or a chat model of LangChain takes.
-
-    Called with ``invoke`` they work where they are called, with ``ainvoke`` on a worker
-    thread. What they return is the text of the answer, the JSON that every interface gets.
-
-    Args:
-        tools: for example all of :func:`tools_of`.
-    """
-    return [MemoryTool(each) for each in tools]
+#: Source that summarizing middleware names.
+SUMMARY: Final = "summarization"
 
 
 def messages_of(messages: Iterable[BaseMessage]) -> list[Message]:
@@ -92,6 +34,8 @@ def messages_of(messages: Iterable[BaseMessage]) -> list[Message]:
     is there already changes nothing. Messages without an id are told apart by their place
     in the list; append a list of such messages always from its beginning. System prompts
     and hidden reasoning are not history and are left out, an image or a file is a mark.
+    So are summaries, and what else a program put into the conversation in a person's name:
+    nobody said it.
 
     Args:
         messages: in order.
@@ -101,6 +45,18 @@ def messages_of(messages: Iterable[BaseMessage]) -> list[Message]:
     """
     names: dict[str, str] = {}
     return [said for each in messages for said in _said(each, names)]
+
+
+def is_made_up(message: BaseMessage) -> bool:
+    """Return whether a message stands in the conversation and nobody said it.
+
+    Summaries replace what was said, notices of programs are worded as a person's: both are
+    marked with their source, see ``langchain_core.messages.add_notification_metadata``.
+    """
+    source = message.additional_kwargs.get("lc_source")
+    return isinstance(source, str) and (
+        SUMMARY in source or isinstance(message, (HumanMessage, SystemMessage))
+    )
 
 
 def _said(message: BaseMessage, names: dict[str, str]) -> Iterator[Message]:
@@ -141,7 +97,7 @@ def _said(message: BaseMessage, names: dict[str, str]) -> Iterator[Message]:
 
 def _role(message: BaseMessage) -> Role | None:
     """Return whose message it is; None for one that is not history."""
-    if isinstance(message, RemoveMessage):
+    if isinstance(message, RemoveMessage) or is_made_up(message):
         return None
     name = message.role if isinstance(message, ChatMessage) else message.type
     role = role_of(name.removesuffix("MessageChunk"))

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""The tools for LangChain and LangGraph, and what was said there for a history.
+
+Needs the extra ``langchain``. The user is bound where the tools are made; nothing that a
+model sends can name another::
+
+    tools = make_tools(tools_of(home.history("alice"), home.memory("alice")))
+    agent = create_agent(model, tools)
+    ...
+    home.history("alice").append("chat-1", messages_of(state["messages"]))
+"""
+
+from __future__ import annotations
+
+from mnemogram.integrations.langchain.messages import messages_of
+from mnemogram.integrations.langchain.tools import MemoryTool, make_tools
+from mnemogram.tools import tools_of
+
+__all__ = ["MemoryTool", "make_tools", "messages_of", "tools_of"]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""The tools as an agent or a chat model of LangChain takes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import PrivateAttr
+
+from mnemogram.tools import Tool
+from mnemogram.tools.answers import answer_text
+
+__all__ = ["MemoryTool", "make_tools"]
+
+
+class MemoryTool(BaseTool):
+    """One of our tools as LangChain knows tools: the declared schema, an answer in JSON.
+
+    An answer without success comes back like any other, as a ``ToolMessage`` whose status
+    is ``error``.
+
+    Args:
+        tool: what answers.
+    """
+
+    _tool: Tool = PrivateAttr()
+
+    def __init__(self, tool: Tool) -> None:
+        function = tool.schema("openai")["function"]
+        super().__init__(
+            name=function["name"],
+            description=function["description"],
+            args_schema=function["parameters"],
+            handle_tool_error=True,
+        )
+        self._tool = tool
+
+    # Positional self and nothing by name: an argument may be called anything.
+    def _run(self, /, *args: Any, **arguments: Any) -> str:
+        return self._answer(arguments)
+
+    async def _arun(self, /, *args: Any, **arguments: Any) -> str:
+        return await asyncio.to_thread(self._answer, arguments)
+
+    def _answer(self, arguments: Mapping[str, Any]) -> str:
+        answer = self._tool(arguments)
+        text = answer_text(answer)
+        if not answer.get("success", False):
+            raise ToolException(text)
+        return text
+
+
+def make_tools(tools: Sequence[Tool]) -> list[MemoryTool]:
+    """Return tools that an agent or a chat model of LangChain takes.
+
+    Called with ``invoke`` they work where they are called, with ``ainvoke`` on a worker
+    thread. What they return is the text of the answer, the JSON that every interface gets.
+
+    Args:
+        tools: for example all of :func:`tools_of`.
+    """
+    return [MemoryTool(each) for each in tools]
