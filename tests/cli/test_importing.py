@@ -87,6 +87,37 @@ def test_a_directory_stands_for_the_files_in_it(run: Run, file: Path, tmp_path: 
     assert answer["inserted"] == 4
 
 
+def test_files_of_a_directory_without_a_conversation_are_passed_over(
+    run: Run, file: Path, tmp_path: Path
+) -> None:
+    inside = tmp_path / "export"
+    inside.mkdir()
+    (inside / "conversations-000.json").write_bytes(file.read_bytes())
+    (inside / "user.json").write_text('{"id": "x"}')
+    (inside / "message_feedback.json").write_text("[]")
+    done = run("import", inside)
+    assert done.code == 0
+    assert "2 files without a conversation passed over" in done.err
+    answer = run("import", inside, "--json")
+    assert answer.code == 0
+    assert (answer.json["files_passed_over"], answer.json["success"]) == (2, True)
+    assert [each["passed_over"] for each in answer.json["files"]] == [False, True, True]
+    named = run("import", inside / "user.json")
+    assert named.code == 1
+    assert "Looked for" in named.err
+
+
+def test_a_directory_of_nothing_is_nothing_found(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "a.json").write_text("{}")
+    assert run("import", tmp_path / "empty").code == 3
+
+
+def test_messages_without_a_time_are_counted(run: Run, file: Path) -> None:
+    assert "without a time: 4 messages" in run("import", file).err
+    assert run("import", file, "--json").json["untimed"] == 4
+
+
 def test_standard_input_is_imported(run: Run, file: Path) -> None:
     done = run("import", "-", stdin=file.read_bytes())
     assert done.code == 0

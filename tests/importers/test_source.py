@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.importers import FORMATS, ImportFailed, Report, read
+from mnemogram.importers import FORMATS, ImportFailed, NothingFound, Report, read
 
 from .conftest import Load, Write
 
@@ -142,6 +143,59 @@ def test_an_empty_file_holds_no_conversation(write: Write, text: str) -> None:
     assert report.format is None
 
 
+def export_of(word: str) -> str:
+    message = {"id": "n", "author": {"role": "user"}, "content": {"parts": [word]}}
+    return json.dumps([{"conversation_id": word, "mapping": {"n": {"message": message}}}])
+
+
+def test_the_numbered_files_of_an_archive_are_read_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in (10, 2, 0):
+            archive.writestr(f"x/conversations-{number:03}.json", export_of(f"word{number}"))
+        archive.writestr("x/user.json", json.dumps(TALK))  # a part of the export, not of the talk
+    report = Report()
+    said = [m.content for batch in read(path, report=report) for m in batch.messages]
+    assert said == ["word0", "word2", "word10"]
+    assert report.skipped == {"other files of the archive": 1}
+
+
+def test_an_archive_of_anything_is_read_file_by_file(tmp_path: Path) -> None:
+    path = tmp_path / "logs.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/talk.jsonl", "\ufeff" + LINES)
+        archive.writestr("b/settings.json", '{"theme": "dark"}')
+        archive.writestr("c/broken.json", "{oops")
+        archive.writestr("d/export.json.gz", gzip.compress(export_of("second").encode()))
+        archive.writestr("e/readme.txt", "no")
+    report = Report()
+    said = [m.content for batch in read(path, report=report) for m in batch.messages]
+    assert said == ["明早", "好", "second"]
+    assert report.skipped == {"files without a conversation": 1}
+    assert [each.where for each in report.problems] == ["c/broken.json"]
+
+
+@pytest.mark.parametrize("files", [{"a.txt": "x"}, {"a.json": "{}", "b.json": "[]"}])
+def test_an_archive_without_a_conversation_says_so(tmp_path: Path, files: dict[str, str]) -> None:
+    path = tmp_path / "odd.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    with pytest.raises(NothingFound):
+        list(read(path))
+
+
+def test_what_is_not_known_says_what_was_looked_for_and_what_is_closest(write: Write) -> None:
+    with pytest.raises(NothingFound) as caught:
+        list(read(write([{"current_node": "x", "conversation_id": "y"}])))
+    hint = caught.value.hint
+    assert "Closest is chatgpt, by the fields conversation_id, current_node" in hint
+    assert all(name in hint for name in FORMATS)
+    with pytest.raises(NothingFound) as caught:
+        list(read(write({"theme": "dark"})))
+    assert "None of their fields" in caught.value.hint
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="No such file"):
         list(read(tmp_path / "gone.json"))
@@ -203,6 +257,16 @@ KEYS = [
     "uid",
     "name",
     "input",
+    "payload",
+    "chat_messages",
+    "sender",
+    "parentUuid",
+    "call_id",
+    "output",
+    "items",
+    "$date",
+    "parent_message_uuid",
+    "createdAt",
 ]
 JSON = st.recursive(
     st.none()
@@ -210,7 +274,9 @@ JSON = st.recursive(
     | st.integers()
     | st.floats(allow_nan=False)
     | st.text()
-    | st.sampled_from(["user", "tool", "header", "message", "mnemogram", "summary"]),
+    | st.sampled_from(["user", "tool", "header", "message", "mnemogram", "summary"])
+    | st.sampled_from(["response_item", "event_msg", "function_call", "user_message"])
+    | st.sampled_from(["tool_result", "tool-x", "text", "assistant", "system"]),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(

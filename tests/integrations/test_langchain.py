@@ -168,6 +168,12 @@ def test_every_kind_of_message_has_its_role() -> None:
         messages_of([ChatMessage(role="critic", content="a")])
 
 
+def test_a_sentence_that_a_provider_cut_is_whole() -> None:
+    cut = [{"type": "text", "text": "博物馆周一"}, {"type": "text", "text": "闭馆。"}]
+    (said,) = messages_of([AIMessage(cut)])
+    assert said.content == "博物馆周一闭馆。"
+
+
 def test_results_inside_a_message_stand_on_the_side_of_their_calls() -> None:
     result = {"type": "tool_result", "tool_use_id": "c", "content": "晴", "is_error": True}
     server = [

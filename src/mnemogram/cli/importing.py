@@ -29,7 +29,16 @@ from mnemogram.errors import InvalidArgument
 from mnemogram.history.export import Imported
 from mnemogram.history.models import AppendResult, Message, Role, Session
 from mnemogram.history.store import History
-from mnemogram.importers import FORMATS, Batch, ImportFailed, Report, read
+from mnemogram.importers import (
+    DIRECTORY_SUFFIXES,
+    FORMATS,
+    Batch,
+    ImportFailed,
+    NothingFound,
+    Report,
+    by_number,
+    read,
+)
 
 __all__ = ["append", "import_"]
 
@@ -37,7 +46,6 @@ __all__ = ["append", "import_"]
 _PROBLEMS_SHOWN: Final = 10
 #: Messages stored in one transaction.
 _TRANSACTION: Final = 2_000
-_SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 
 
 @dataclass(slots=True)
@@ -49,6 +57,7 @@ class _Result:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     error: ImportFailed | None = None
+    passed_over: bool = False  # a file of a directory, without any conversation
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -60,6 +69,8 @@ class _Result:
                 for name in ("inserted", "repeated", "refused", "tombstones")
             },
             "skipped": dict(self.report.skipped),
+            "passed_over": self.passed_over,
+            "untimed": self.report.untimed,
             "notes": dict(self.notes),
             "problem_count": self.report.problem_count,
             "problems": [
@@ -92,11 +103,12 @@ def import_(
 ) -> int:
     """Import conversations of other programs from FILE...
 
-    A FILE is JSON or JSON lines, plain or gzip; a directory stands for the files in it, and
-    - for standard input. Importing a file twice adds nothing.
+    A FILE is JSON or JSON lines, plain or gzip, or a zip of them; a directory stands for
+    the files in it, and - for standard input. Importing a file twice adds nothing.
     """
     start = time.perf_counter()
-    paths = [each for name in files for each in _expand(name)]
+    paths = list(dict.fromkeys(each for name in files for each in _expand(name)))
+    inside = {path for path in paths if path not in files}
     results: list[_Result] = []
     if dry_run:
         for path in paths:
@@ -106,6 +118,9 @@ def import_(
             for path in paths:
                 results.append(_file(env, history, path, format_, source, session))
     elapsed = time.perf_counter() - start
+    for each in results:
+        if isinstance(each.error, NothingFound) and each.report.file in inside:
+            each.error, each.passed_over = None, True
     failed = any(each.error or each.report.problem_count for each in results)
     if env.json:
         totals: Counter[str] = sum((each.counts for each in results), Counter())
@@ -117,13 +132,16 @@ def import_(
                 **{
                     name: totals[name] for name in ("inserted", "repeated", "refused", "tombstones")
                 },
+                "files_passed_over": sum(each.passed_over for each in results),
+                "untimed": sum(each.report.untimed for each in results),
                 "seconds": round(elapsed, 3),
                 "files": [each.to_dict() for each in results],
             }
         )
     else:
         for each in results:
-            _show(env, each, dry_run)
+            if not each.passed_over:
+                _show(env, each, dry_run)
         _show_total(env, results, dry_run, elapsed)
     if failed:
         return FAILURE
@@ -135,8 +153,9 @@ def _expand(name: str) -> Iterator[str]:
     if name == "-" or not path.is_dir():
         yield name
         return
-    inside = sorted(each for each in path.rglob("*") if each.name.endswith(_SUFFIXES))
-    yield from (str(each) for each in inside if each.is_file())
+    inside = (str(each) for each in path.rglob("*") if each.is_file())
+    wanted = (each for each in inside if each.lower().endswith(DIRECTORY_SUFFIXES))
+    yield from sorted(wanted, key=by_number)
 
 
 def _file(
@@ -256,6 +275,8 @@ def _show(env: Env, result: _Result, dry_run: bool) -> None:
     env.say(f"{clean(report.file)} ({report.format or 'nothing in it'}): {', '.join(words)}")
     for what, count in report.skipped.items():
         env.say(f"  left out: {count:,} {clean(what)}", "dim")
+    if report.untimed:
+        env.say(f"  without a time: {_count(report.untimed, 'message')}", "dim")
     for note, count in result.notes.items():
         env.say(f"  note: {clean(note)} ({_count(count, 'time')})", "dim")
     for problem in report.problems[:_PROBLEMS_SHOWN]:
@@ -279,6 +300,9 @@ def _show_total(env: Env, results: list[_Result], dry_run: bool, elapsed: float)
     counts: Counter[str] = sum((each.counts for each in results), Counter())
     number = counts["read" if dry_run else "inserted"]
     rate = f", {number / elapsed:,.0f} a second" if number > 999 else ""
+    passed = sum(each.passed_over for each in results)
+    if passed:
+        env.say(f"{_count(passed, 'file')} without a conversation passed over")
     what = "would be read" if dry_run else "stored"
     env.say(f"{_count(number, 'message')} {what} in {elapsed:.1f} s{rate}", "bold")
 

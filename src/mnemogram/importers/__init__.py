@@ -4,46 +4,74 @@
 Each turns a file into sessions and messages, in order and a piece at a time; none of them
 knows where they are stored. Ids are the file's own, or made from the content, never from
 the file's name, so that importing twice adds nothing.
+
+A new format is a module with ``NAME``, ``LOOKS_FOR``, ``FIELDS``, ``recognises`` and
+``read`` (see :class:`base.Importer`), its line in ``IMPORTERS`` below, and its row in
+docs/importing.md.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.importers import chatgpt, claude_code, jsonl, openai
-from mnemogram.importers.base import Batch, Format, ImportFailed, Problem, Report
-from mnemogram.importers.source import Record, Source
+from mnemogram.importers import (
+    chatgpt,
+    claude,
+    claude_code,
+    jsonl,
+    openai,
+    responses,
+    rollout,
+)
+from mnemogram.importers.base import (
+    Batch,
+    Format,
+    Importer,
+    ImportFailed,
+    NothingFound,
+    Problem,
+    Record,
+    Report,
+    Whole,
+)
+from mnemogram.importers.source import DIRECTORY_SUFFIXES, Source, by_number
 
 __all__ = [
+    "DIRECTORY_SUFFIXES",
     "FORMATS",
+    "IMPORTERS",
     "Batch",
     "Format",
     "ImportFailed",
+    "Importer",
+    "NothingFound",
     "Problem",
     "Report",
+    "Whole",
+    "by_number",
     "read",
 ]
 
-#: Names of the formats, without ``auto``.
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+#: In the order they are asked: the first that recognises a value of the file reads it. So a
+#: shape with a field of its own stands before one that it could be taken for, and the plain
+#: list of messages with roles, which is inside of many others, stands last.
+IMPORTERS: Final[tuple[Importer, ...]] = (
+    chatgpt,
+    claude,
+    jsonl,
+    claude_code,
+    rollout,
+    responses,
+    openai,
+)
 
-_READERS: Final[Mapping[Format, Callable[[Iterable[Record], Report], Iterator[Batch]]]] = {
-    "openai": openai.read,
-    "chatgpt": chatgpt.read,
-    "claude-code": claude_code.read,
-    "jsonl": jsonl.read,
-}
-#: From the most particular shape to the most general.
-_SIGNS: Final[Mapping[Format, Callable[[object], bool]]] = {
-    "chatgpt": chatgpt.is_conversation,
-    "jsonl": jsonl.is_record,
-    "claude-code": claude_code.is_event,
-    "openai": openai.is_conversation,
-}
+#: Names of the formats, without ``auto``.
+FORMATS: Final[tuple[Format, ...]] = tuple(sorted(each.NAME for each in IMPORTERS))
+
 _LOOK_AT: Final = 50
 
 
@@ -57,9 +85,9 @@ def read(
     """Yield the conversations of a file.
 
     Args:
-        path: a file of JSON or JSON lines, plain or gzip, or the zip of a ChatGPT export;
+        path: a file of JSON or JSON lines, plain or gzip, a zip of them, or a SQLite file;
             ``-`` is standard input.
-        format: ``openai``, ``chatgpt``, ``claude-code``, ``jsonl``, or ``auto`` to look.
+        format: one of ``FORMATS``, or ``auto`` to look.
         report: filled with what was left out and why.
         progress: called with the bytes read so far and the size of the file, None where
             it has none, after each batch.
@@ -69,7 +97,8 @@ def read(
 
     Raises:
         InvalidArgument: no such format.
-        ImportFailed: the file cannot be read, is damaged, or holds no conversation.
+        ImportFailed: the file cannot be read, or is damaged.
+        NothingFound: it holds no conversation.
     """
     if format not in ("auto", *FORMATS):
         raise InvalidArgument(
@@ -79,30 +108,71 @@ def read(
     report = Report() if report is None else report
     report.file = "standard input" if str(path) == "-" else str(path)
     with Source(path, report) as source:
-        records = source.records()
-        chosen = format
-        if chosen == "auto":
-            head = list(itertools.islice(records, _LOOK_AT))
-            if not head:
-                return
-            chosen = _format_of(head, report)
-            records = itertools.chain(head, records)
-        for name in FORMATS:
-            if name == chosen:
-                report.format = name
-                for batch in _READERS[name](records, report):
+        nothing: NothingFound | None = None
+        for part in source.parts():
+            try:
+                for batch in _part(part.records, format, report):
+                    report.skip("messages on branches that were left", len(batch.left))
+                    report.untimed += sum(each.timestamp is None for each in batch.messages)
                     yield batch
                     if progress is not None:
                         progress(source.position(), source.size)
+            except NothingFound as error:
+                if not source.is_archive:
+                    raise
+                nothing = error
+                report.skip("files without a conversation")
+            except ImportFailed as error:
+                if not source.is_archive:
+                    raise
+                report.problem(part.name, error.reason)
+        if nothing is not None and report.format is None:
+            raise nothing
 
 
-def _format_of(head: list[Record], report: Report) -> Format:
-    for name, sign in _SIGNS.items():
-        if any(sign(record.value) for record in head):
-            return name
-    raise ImportFailed(
+def _part(records: Iterator[Record], format: str, report: Report) -> Iterator[Batch]:
+    if format == "auto":
+        head = list(itertools.islice(records, _LOOK_AT))
+        if not head:
+            return iter(())
+        importer = _importer_of(head, report)
+        records = itertools.chain(head, records)
+    else:
+        importer = next(each for each in IMPORTERS if format == each.NAME)
+    report.format = importer.NAME
+    return importer.read(records, report)
+
+
+def _importer_of(head: list[Record], report: Report) -> Importer:
+    for importer in IMPORTERS:
+        if any(importer.recognises(record.value) for record in head):
+            return importer
+    raise NothingFound(
         report.file,
         1,
         "no conversation was found in it",
-        hint=f"Name the format with --format: {', '.join(FORMATS)}.",
+        hint=f"{_closest(head)} Looked for: {_looked_for()}. --format names one of them.",
     )
+
+
+def _looked_for() -> str:
+    return "; ".join(f"{each.NAME} ({each.LOOKS_FOR})" for each in IMPORTERS)
+
+
+def _closest(head: list[Record]) -> str:
+    """Say which format has most fields in common with a file that is none."""
+    fields = set(_fields([record.value for record in head]))
+    closest = max(IMPORTERS, key=lambda each: len(each.FIELDS & fields))
+    shared = sorted(closest.FIELDS & fields)
+    if not shared:
+        return "None of their fields is in it."
+    return f"Closest is {closest.NAME}, by the fields {', '.join(shared)}."
+
+
+def _fields(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from (key for key in value if isinstance(key, str))
+        value = list(value.values())
+    if isinstance(value, list) and depth < 4:
+        for each in value[:20]:
+            yield from _fields(each, depth + 1)

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import Message, Role, Session, to_microseconds
+from mnemogram.history.models import Message, Role, Session, State
+from mnemogram.importers.times import as_time, read_time
 
 __all__ = [
     "BATCH_MESSAGES",
@@ -21,17 +22,27 @@ __all__ = [
     "Builder",
     "Format",
     "ImportFailed",
+    "Importer",
+    "NothingFound",
     "Occurrences",
     "Problem",
+    "Record",
     "Report",
+    "Whole",
     "as_text",
     "as_time",
     "content_uid",
+    "conversations",
     "first_of",
+    "pieces",
+    "read_time",
     "role_of",
+    "settled",
+    "spoken_time",
 ]
 
-Format: TypeAlias = Literal["openai", "chatgpt", "claude-code", "jsonl"]
+#: The name of a format; ``importers.FORMATS`` holds them all.
+Format: TypeAlias = str
 
 #: A long session is handed on in pieces of this many messages, so that files larger than
 #: memory stream and one transaction stays short.
@@ -47,16 +58,18 @@ _ROLES: Final[Mapping[str, Role | Literal["system"]]] = {
     "ai": "assistant",
     "bot": "assistant",
     "gpt": "assistant",
+    "chatgpt": "assistant",
+    "aimessagechunk": "assistant",
     "model": "assistant",
+    "gemini": "assistant",
     "tool": "tool",
     "function": "tool",
     "observation": "tool",
+    "function_call_output": "tool",
+    "tool_response": "tool",
     "system": "system",
     "developer": "system",
 }
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_FRACTION: Final = re.compile(r"(?<=:\d\d)[.,](\d+)")
-_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
 class ImportFailed(InvalidArgument):
@@ -84,6 +97,39 @@ class ImportFailed(InvalidArgument):
         return super().to_dict() | {"file": self.file, "line": self.line, "reason": self.reason}
 
 
+class NothingFound(ImportFailed):
+    """A file is whole and readable, and holds no conversation that any importer knows."""
+
+
+class Record(NamedTuple):
+    """One value of a file.
+
+    Attributes:
+        where: ``line 12``, or an empty string for a file that is one document.
+        value: a JSON value, or a database.
+    """
+
+    where: str
+    value: Any
+
+
+class Whole(NamedTuple):
+    """All that a file holds of a conversation that it holds to its end.
+
+    What a history has of the conversation and the file has not was taken back since,
+    unless the history knows newer messages: then the file is an older one.
+
+    Attributes:
+        live: uids of the messages that stand.
+        left: uids of those on branches that were left.
+        newest: the latest time of any of them.
+    """
+
+    live: frozenset[str]
+    left: frozenset[str]
+    newest: datetime | None
+
+
 class Batch(NamedTuple):
     """One conversation, or the next piece of a long one.
 
@@ -92,11 +138,22 @@ class Batch(NamedTuple):
         messages: in order, each with a uid that is the same at every import.
         records: the same as lines of our own export, where the file is in its format:
             they also hold what an append does not take, such as states.
+        left: messages on branches that were left by editing or regenerating: hidden
+            evidence, to be stored as ``rewound``.
+        states: by uid, the state of messages of this or an earlier piece that are not
+            ``active``.
+        whole: what the file holds of the conversation, where that is all there is.
+        unique: whether no other conversation has messages with these uids, except for
+            copies of them.
     """
 
     session: Session
     messages: list[Message]
     records: tuple[dict[str, Any], ...] = ()
+    left: Sequence[Message] = ()
+    states: Mapping[str, State] = MappingProxyType({})
+    whole: Whole | None = None
+    unique: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +182,7 @@ class Report:
         file: the file as the caller named it.
         format: the format that was used, once it is known.
         skipped: what was left out on purpose (system prompts, reasoning), counted.
+        untimed: messages of which no time is known.
         problems: records that could not be used, the first hundred of them.
         problem_count: how many there were.
         tombstones: records of deleted sessions in our own export.
@@ -133,6 +191,7 @@ class Report:
     file: str = "-"
     format: Format | None = None
     skipped: Counter[str] = field(default_factory=Counter)
+    untimed: int = 0
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
     tombstones: list[dict[str, Any]] = field(default_factory=list)
@@ -149,6 +208,29 @@ class Report:
             self.skipped[what] += count
 
 
+class Importer(Protocol):
+    """A module that reads one format.
+
+    Attributes:
+        NAME: the format's name.
+        LOOKS_FOR: in a few words, what it is recognised by.
+        FIELDS: names of fields that are typical of it.
+    """
+
+    @property
+    def NAME(self) -> str: ...
+    @property
+    def LOOKS_FOR(self) -> str: ...
+    @property
+    def FIELDS(self) -> frozenset[str]: ...
+
+    def recognises(self, value: object, /) -> bool:
+        """Whether a value of the file is of this format."""
+
+    def read(self, records: Iterable[Record], report: Report, /) -> Iterator[Batch]:
+        """Yield the conversations in a file's values."""
+
+
 def role_of(name: object) -> Role | Literal["system"] | None:
     """Return our role for another program's, or None for one that nobody uses."""
     return _ROLES.get(name.strip().lower()) if isinstance(name, str) else None
@@ -156,6 +238,8 @@ def role_of(name: object) -> Role | Literal["system"] | None:
 
 def as_text(value: object) -> str | None:
     """Return an id, a title or a name as text; None for what is neither text nor number."""
+    if isinstance(value, Mapping) and len(value) == 1:  # an id of a document database
+        value = value.get("$oid", value.get("$uuid"))
     if isinstance(value, bool):
         return None
     if isinstance(value, (str, int, float)):
@@ -172,30 +256,83 @@ def first_of(record: Mapping[str, Any], *names: str) -> Any:
     return None
 
 
-def as_time(value: object) -> datetime | None:
-    """Return a time as other programs write it, or None where it is not one.
+def spoken_time(record: Mapping[str, Any], report: Report) -> datetime | None:
+    """Return when a message was said; a time that cannot be read is counted."""
+    time, unreadable = read_time(record)
+    report.skip("times that could not be read", unreadable)
+    return time
 
-    ISO 8601 with any number of decimals, and numbers since 1970 UTC in seconds,
-    milliseconds or microseconds, told apart by their size.
+
+def conversations(
+    records: Iterable[Record],
+    report: Report,
+    convert: Callable[[Any, str], Iterator[Batch]],
+) -> Iterator[Batch]:
+    """Hand each conversation of a file to ``convert``, with the words for its place.
+
+    A record is a conversation or a list of them. ``convert`` raises ValueError for what
+    is none; it is reported and the rest go on.
     """
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, str):
-        value = value.strip()
-        if not _NUMBER.fullmatch(value):
-            text = _FRACTION.sub(lambda match: "." + match[1][:6].ljust(6, "0"), value)
+    for record in records:
+        several = record.value if isinstance(record.value, list) else [record.value]
+        for number, value in enumerate(several, 1):
+            inside = f"conversation {number}" if several is record.value else ""
+            where = ", ".join(filter(None, (record.where, inside))) or "line 1"
             try:
-                return _EPOCH + timedelta(microseconds=to_microseconds(text))
-            except (InvalidArgument, OverflowError):
-                return None
-        value = float(value)
-    if not isinstance(value, (int, float)):
-        return None
-    scale = next((s for limit, s in ((1e11, 1e6), (1e14, 1e3)) if abs(value) < limit), 1.0)
-    try:
-        return _EPOCH + timedelta(microseconds=round(value * scale))
-    except (OverflowError, ValueError):
-        return None
+                yield from convert(value, where)
+            except ValueError as error:
+                report.problem(where, str(error))
+
+
+def pieces(
+    session: Session,
+    messages: Sequence[Message],
+    *,
+    left: Sequence[Message] = (),
+    states: Mapping[str, State] | None = None,
+    whole: bool = False,
+    unique: bool = False,
+) -> Iterator[Batch]:
+    """Cut a conversation into batches; one without any message is none."""
+    if not messages and not left:
+        return
+    all_of_it = None
+    if whole:
+        known = [m.timestamp for m in (*messages, *left) if isinstance(m.timestamp, datetime)]
+        all_of_it = Whole(
+            frozenset(m.uid for m in messages if m.uid),
+            frozenset(m.uid for m in left if m.uid),
+            max(known, default=None),
+        )
+    for start in range(0, len(messages) or 1, BATCH_MESSAGES):
+        last = start + BATCH_MESSAGES >= len(messages)
+        yield Batch(
+            session,
+            list(messages[start : start + BATCH_MESSAGES]),
+            left=tuple(left) if last else (),
+            states=states or {} if last else {},
+            whole=all_of_it,
+            unique=unique,
+        )
+
+
+def settled(
+    session: Session,
+    messages: Sequence[Message],
+    states: Mapping[str, State],
+    *,
+    unique: bool = False,
+) -> Iterator[Batch]:
+    """Yield the last piece of a conversation whose states are known only at its end.
+
+    Messages that were handed on before get their states by their uids.
+    """
+    there = {message.uid for message in messages}
+    left = [each for each in messages if states.get(each.uid or "") == "rewound"]
+    kept = [each for each in messages if states.get(each.uid or "") != "rewound"]
+    rest = {uid: state for uid, state in states.items() if state != "rewound" or uid not in there}
+    if kept or left or rest:
+        yield Batch(session, kept, left=tuple(left), states=rest, unique=unique)
 
 
 def _digest(parts: Iterable[object]) -> str:
@@ -226,10 +363,13 @@ class Builder:
     """Gathers one conversation's messages: uids, tool names and times that carry on.
 
     A message without a time has the one before it; a conversation without any has none.
+    A message that comes again under its uid with more text has grown; one with other
+    text is another message.
     """
 
     def __init__(self, started_at: datetime | None = None) -> None:
         self._messages: list[Message] = []
+        self._places: dict[str, int] = {}  # of the uids among them
         self._count = 0
         self._uids: dict[str, str] = {}
         self._tool_names: dict[str, str] = {}
@@ -246,8 +386,8 @@ class Builder:
         tool_call_id: str | None = None,
         tool_name: str | None = None,
         tool_status: str | None = None,
-    ) -> None:
-        """Add the next message."""
+    ) -> str:
+        """Add the next message; return its uid."""
         self._time = timestamp or self._time
         if role == "tool" and tool_name is None and tool_call_id is not None:
             tool_name = self._tool_names.get(tool_call_id)
@@ -267,18 +407,38 @@ class Builder:
         said = derived.partition("-")[2]
         if uid is None:
             uid = derived
-        elif self._uids.setdefault(uid, said) != said:
+        elif self._uids.get(uid, said) != said:
+            if self._grows(uid, message):
+                self._uids[uid] = said
+                return uid
             uid = f"{uid}#{derived}"  # an id used twice for different words
+        self._uids.setdefault(uid, said)
         self._count += 1
+        self._places[uid] = len(self._messages)
         self._messages.append(replace(message, uid=uid))
+        return uid
 
     def __len__(self) -> int:
         return len(self._messages)
 
     def take(self) -> list[Message]:
         """Return the messages gathered since the last take."""
-        taken, self._messages = self._messages, []
+        taken, self._messages, self._places = self._messages, [], {}
         return taken
+
+    def _grows(self, uid: str, message: Message) -> bool:
+        place = self._places.get(uid)
+        if place is None:
+            return False
+        before = self._messages[place]
+        grown = (
+            before.role == message.role
+            and (message.content or "").startswith(before.content or "")
+            and before.tool_calls in (None, message.tool_calls)
+        )
+        if grown:
+            self._messages[place] = replace(message, uid=uid, timestamp=before.timestamp)
+        return grown
 
     def _remember(self, call: object) -> None:
         if not isinstance(call, Mapping):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The ``conversations.json`` of a ChatGPT data export.
+"""The ``conversations.json`` of a ChatGPT data export, or its numbered files.
 
 Each conversation is a tree of nodes (``mapping``); its current branch is the path from
-``current_node`` up through ``parent``. Branches that were left by editing or regenerating
-are not imported, nor is what the program hides from the reader.
+``current_node`` up through ``parent``. Messages on branches that were left by editing or
+regenerating are kept as such; what the program hides from the reader is left out.
 """
 
 from __future__ import annotations
@@ -12,76 +12,92 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from mnemogram.history.models import Session
+from mnemogram.importers import tree
 from mnemogram.importers.base import (
-    BATCH_MESSAGES,
     Batch,
     Builder,
     Occurrences,
+    Record,
     Report,
     as_text,
     as_time,
+    conversations,
     first_of,
+    pieces,
     role_of,
+    spoken_time,
 )
-from mnemogram.importers.blocks import split
-from mnemogram.importers.source import Record
+from mnemogram.importers.blocks import result_text, split
 
-__all__ = ["is_conversation", "read"]
+__all__ = ["FIELDS", "LOOKS_FOR", "NAME", "read", "recognises"]
 
-_REASONING: Final = frozenset({"thoughts", "reasoning_recap"})
-_CONTEXT: Final = frozenset({"user_editable_context", "model_editable_context"})
+NAME: Final = "chatgpt"
+LOOKS_FOR: Final = "conversations with a `mapping` of nodes"
+FIELDS: Final = frozenset(("mapping", "current_node", "conversation_id", "default_model_slug"))
+
+_REASONING: Final = ("thoughts", "reasoning_recap")
+_CONTEXT: Final = ("user_editable_context", "model_editable_context")
 
 
-def is_conversation(value: object) -> bool:
+def recognises(value: object) -> bool:
     """Whether it is a conversation of the export, or a list of them."""
     if isinstance(value, list):
-        return any(is_conversation(each) for each in value[:20] if isinstance(each, Mapping))
+        return any(recognises(each) for each in value[:20] if isinstance(each, Mapping))
     return isinstance(value, Mapping) and isinstance(value.get("mapping"), Mapping)
 
 
 def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
-    """Yield the current branch of each conversation."""
+    """Yield each conversation: its current branch, and what was left."""
     names = Occurrences()
-    for record in records:
-        several = record.value if isinstance(record.value, list) else [record.value]
-        for number, value in enumerate(several, 1):
-            inside = f"conversation {number}" if several is record.value else ""
-            where = ", ".join(filter(None, (record.where, inside))) or "line 1"
-            if not is_conversation(value) or not isinstance(value, Mapping):
-                report.problem(where, "no conversation: it has no `mapping`")
-                continue
-            yield from _conversation(value, where, names, report)
+    return conversations(
+        records, report, lambda value, where: _conversation(value, where, names, report)
+    )
 
 
-def _conversation(
-    value: Mapping[str, Any], where: str, names: Occurrences, report: Report
-) -> Iterator[Batch]:
+def _conversation(value: Any, where: str, names: Occurrences, report: Report) -> Iterator[Batch]:
+    if not recognises(value) or not isinstance(value, Mapping):
+        raise ValueError("no conversation: it has no `mapping`")
     nodes: Mapping[str, Any] = value["mapping"]
     started = as_time(value.get("create_time"))
     builder = Builder(started)
     model = as_text(value.get("default_model_slug"))
     branch = _branch(nodes, value.get("current_node"))
-    report.skip("messages on branches that were left", _spoken(nodes) - _spoken(nodes, branch))
-    for key in branch:
+    on_it = set(branch)
+    uids: set[str] = set()
+    for key in (*branch, *(key for key in nodes if key not in on_it)):
         message = nodes[key].get("message") if isinstance(nodes[key], Mapping) else None
         if message is None:
             continue
         try:
-            model = _message(key, message, builder, report) or model
+            uid, wrote = _message(key, message, builder, report)
         except ValueError as error:
             report.problem(f"{where}, node {key}", str(error))
+            continue
+        if uid and key in on_it:
+            uids.add(uid)
+            model = wrote or model
     messages = builder.take()
-    if not messages:
-        return
     own = as_text(first_of(value, "conversation_id", "id"))
     session = Session(
-        own or names.name("chatgpt", (message.uid or "" for message in messages)),
+        own or names.name("chatgpt", (each.uid or "" for each in messages if each.uid in uids)),
         title=as_text(value.get("title")),
         model=model,
         started_at=started,
     )
-    for start in range(0, len(messages), BATCH_MESSAGES):
-        yield Batch(session, messages[start : start + BATCH_MESSAGES])
+    yield from pieces(
+        session,
+        [each for each in messages if each.uid in uids],
+        left=[each for each in messages if each.uid not in uids],
+        whole=True,
+    )
+
+
+def _branch(nodes: Mapping[str, Any], current: object) -> list[str]:
+    """Return the keys of the current branch from its root; the longest one by default."""
+    parents = {key: _parent(nodes, key) for key in nodes}
+    if isinstance(current, str) and current in nodes:
+        return tree.path(parents, current)
+    return tree.longest(parents)
 
 
 def _parent(nodes: Mapping[str, Any], key: str) -> str | None:
@@ -90,31 +106,10 @@ def _parent(nodes: Mapping[str, Any], key: str) -> str | None:
     return parent if isinstance(parent, str) and parent in nodes else None
 
 
-def _branch(nodes: Mapping[str, Any], current: object) -> list[str]:
-    """Return the keys of the current branch from its root; the longest one by default."""
-    if isinstance(current, str) and current in nodes:
-        return _path(nodes, current)
-    parents = {_parent(nodes, key) for key in nodes}
-    leaves = [key for key in nodes if key not in parents]
-    return max((_path(nodes, leaf) for leaf in leaves), key=len, default=[])
-
-
-def _path(nodes: Mapping[str, Any], leaf: str) -> list[str]:
-    path: dict[str, None] = {}
-    key: str | None = leaf
-    while key is not None and key not in path:
-        path[key] = None
-        key = _parent(nodes, key)
-    return list(path)[::-1]
-
-
-def _spoken(nodes: Mapping[str, Any], keys: Iterable[str] | None = None) -> int:
-    chosen = nodes if keys is None else keys
-    return sum(isinstance(nodes[k], Mapping) and bool(nodes[k].get("message")) for k in chosen)
-
-
-def _message(key: str, message: object, builder: Builder, report: Report) -> str | None:
-    """Add one node's message; return the name of the model that wrote it."""
+def _message(
+    key: str, message: object, builder: Builder, report: Report
+) -> tuple[str | None, str | None]:
+    """Add one node's message; return its uid and the name of the model that wrote it."""
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must be an object, not {type(message).__name__}")
     author = message.get("author")
@@ -141,21 +136,22 @@ def _message(key: str, message: object, builder: Builder, report: Report) -> str
             else []
         )
         if text or calls:
-            builder.add(
+            uid = builder.add(
                 role,
                 "" if calls else text,
                 uid=as_text(message.get("id")) or key,
-                timestamp=as_time(message.get("create_time")),
+                timestamp=spoken_time({"create_time": message.get("create_time")}, report),
                 tool_calls=calls,
                 tool_name=as_text(author.get("name")) if role == "tool" else None,
             )
-        return as_text(about.get("model_slug")) if role == "assistant" else None
-    return None
+            return uid, as_text(about.get("model_slug")) if role == "assistant" else None
+    return None, None
 
 
 def _text(content: object) -> str:
     """Return the text of a message's content, of whatever ``content_type`` it is."""
     if isinstance(content, Mapping) and not isinstance(content.get("parts"), list):
-        pieces = (content.get(name) for name in ("title", "url", "summary", "result", "text"))
-        return "\n".join(piece for piece in pieces if isinstance(piece, str) and piece)
+        names = ("title", "url", "summary", "result", "text")
+        known = [piece for name in names if isinstance(piece := content.get(name), str) and piece]
+        return "\n".join(known) if known or len(content) < 2 else result_text(content)
     return split(content).text

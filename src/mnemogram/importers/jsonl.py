@@ -18,17 +18,22 @@ from mnemogram.importers.base import (
     BATCH_MESSAGES,
     Batch,
     ImportFailed,
+    Record,
     Report,
     as_text,
     as_time,
     content_uid,
     first_of,
     role_of,
+    spoken_time,
 )
 from mnemogram.importers.blocks import split
-from mnemogram.importers.source import Record
 
-__all__ = ["EXPORT_FORMAT", "EXPORT_VERSION", "is_record", "read"]
+__all__ = ["FIELDS", "LOOKS_FOR", "NAME", "read", "recognises"]
+
+NAME: Final = "jsonl"
+LOOKS_FOR: Final = "our own export, or lines with `session`, `role` and `content`"
+FIELDS: Final = frozenset(("session", "session_id", "role", "content", "uid", "state"))
 
 EXPORT_FORMAT: Final = "mnemogram"
 EXPORT_VERSION: Final = 1
@@ -37,7 +42,7 @@ _SESSION_KEYS: Final = ("session", "session_id", "sessionId", "conversation_id",
 _STATES: Final = get_args(State)
 
 
-def is_record(value: object) -> bool:
+def recognises(value: object) -> bool:
     """Whether it is a line of the export or of the plain form."""
     if not isinstance(value, Mapping):
         return False
@@ -137,7 +142,7 @@ class _Reader:
         state: Any = value.get("state") or "active"
         if state not in _STATES:
             raise ValueError(f"state {state!r} is unknown")
-        content = split(value.get("content"))
+        content = split(value.get("content"), result=role == "tool")
         exported = value.get("type") == "message"
         if key in self.sessions:
             session = self.sessions[key]
@@ -145,9 +150,7 @@ class _Reader:
             session = self.session(
                 {"id": key, "source": about.get("source")} if exported else about
             )
-        time = as_time(value.get("timestamp"))
-        if time is None and value.get("timestamp"):
-            self.report.skip("times that could not be read")
+        time = spoken_time(value, self.report)
         if not exported:
             # The plain form: what has no time is not older than what stands before it.
             time = session.time = time or session.time

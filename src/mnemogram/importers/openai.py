@@ -16,25 +16,29 @@ from typing import Any, Final
 
 from mnemogram.history.models import Session
 from mnemogram.importers.base import (
-    BATCH_MESSAGES,
     Batch,
     Builder,
     Occurrences,
+    Record,
     Report,
     as_text,
-    as_time,
     first_of,
+    pieces,
+    read_time,
     role_of,
+    spoken_time,
 )
-from mnemogram.importers.blocks import split
-from mnemogram.importers.source import Record
+from mnemogram.importers.blocks import say, split
 
-__all__ = ["is_conversation", "is_message", "read"]
+__all__ = ["FIELDS", "LOOKS_FOR", "NAME", "add_message", "is_message", "read", "recognises"]
+
+NAME: Final = "openai"
+LOOKS_FOR: Final = "a list of messages with `role` and `content`, or what holds one"
+FIELDS: Final = frozenset(("messages", "role", "content", "parts", "tool_calls", "model"))
 
 _LIST_KEYS: Final = ("messages", "conversation", "conversations", "traj", "trajectory", "history")
 _TRANSCRIPT_KEYS: Final = ("messages_display", "transcript", "conversation", "dialogue", "text")
 _ID_KEYS: Final = ("session_id", "sessionId", "conversation_id", "thread_id", "chat_id", "id")
-_TIME_KEYS: Final = ("timestamp", "created_at", "create_time", "created", "time", "date")
 _DEPTH: Final = 3
 _SPEAKER: Final = re.compile(r"^(user|human|assistant|ai|tool|system): ?", re.I | re.M)
 
@@ -44,11 +48,13 @@ def is_message(value: object) -> bool:
     return isinstance(value, Mapping) and _role_name(value) is not None and not _found(value)
 
 
-def is_conversation(value: object) -> bool:
+def recognises(value: object) -> bool:
     """Whether a conversation, or a list of them, can be found in it."""
     if is_message(value) or _found(value) is not None:
         return True
-    return isinstance(value, list) and any(_found(each) is not None for each in value[:20])
+    if not isinstance(value, list):
+        return False
+    return any(is_message(each) or _found(each) is not None for each in value[:20])
 
 
 def read(records: Iterable[Record], report: Report) -> Iterator[Batch]:
@@ -112,7 +118,7 @@ def _conversation(
     found: list[Any] | str, holder: object, where: str, names: Occurrences, report: Report
 ) -> Iterator[Batch]:
     about: Mapping[str, Any] = holder if isinstance(holder, Mapping) else {}
-    builder = Builder(as_time(first_of(about, "started_at", *_TIME_KEYS)))
+    builder = Builder(read_time(about, beginning=True)[0])
     if isinstance(found, str):
         _transcript(found, builder, report)
     else:
@@ -131,22 +137,26 @@ def _finish(about: Mapping[str, Any], builder: Builder, names: Occurrences) -> I
         source=as_text(about.get("source")) or "chat",
         title=as_text(first_of(about, "title", "name", "subject")),
         model=as_text(about.get("model")),
-        started_at=as_time(first_of(about, "started_at", *_TIME_KEYS)),
+        started_at=read_time(about, beginning=True)[0],
     )
-    for start in range(0, len(messages), BATCH_MESSAGES):
-        yield Batch(session, messages[start : start + BATCH_MESSAGES])
+    yield from pieces(session, messages)
 
 
 def _messages(numbered: Iterable[tuple[str, object]], builder: Builder, report: Report) -> Builder:
     for where, value in numbered:
         try:
-            _message(value, builder, report)
+            add_message(value, builder, report)
         except ValueError as error:
             report.problem(where, str(error))
     return builder
 
 
-def _message(value: object, builder: Builder, report: Report) -> None:
+def add_message(value: object, builder: Builder, report: Report) -> list[str]:
+    """Add one message of this shape; return the uids of what it became.
+
+    Raises:
+        ValueError: it is no message.
+    """
     if not isinstance(value, Mapping):
         raise ValueError(f"a message must be an object, not {type(value).__name__}")
     name = _role_name(value)
@@ -155,34 +165,36 @@ def _message(value: object, builder: Builder, report: Report) -> None:
         raise ValueError(f"role {name!r} is none of user, assistant, tool, system")
     if role == "system":
         report.skip("system messages")
-        return
-    content = split(first_of(value, "content", "value", "text", "parts"))
-    report.skip("reasoning blocks", content.reasoning)
-    calls = _calls(value) + content.calls
-    uid = as_text(first_of(value, "uid", "uuid", "id", "message_id"))
-    written = first_of(value, *_TIME_KEYS)
-    time = as_time(written)
-    report.skip("times that could not be read", time is None and written is not None)
-    for number, result in enumerate(content.results, 1):
-        builder.add(
-            "tool",
-            result.text,
-            uid=f"{uid}/{number}" if uid else None,
-            timestamp=time,
-            tool_call_id=result.call_id,
-            tool_status="error" if result.failed else None,
-        )
-    if content.text or calls or not content.results:
-        builder.add(
-            role,
-            content.text,
-            uid=uid,
-            timestamp=time,
-            tool_calls=calls,
-            tool_call_id=as_text(first_of(value, "tool_call_id", "tool_use_id")),
-            tool_name=as_text(first_of(value, "name", "tool_name")) if role == "tool" else None,
-            tool_status=as_text(value.get("status")) if role == "tool" else None,
-        )
+        return []
+    said = _content(value)
+    return say(
+        builder,
+        report,
+        role,
+        split(said, result=role == "tool" and not _has_results(said)),
+        uid=as_text(first_of(value, "uid", "uuid", "id", "_id", "message_id", "messageId")),
+        time=spoken_time(value, report),
+        calls=_calls(value),
+        tool_call_id=as_text(first_of(value, "tool_call_id", "toolCallId", "tool_use_id")),
+        tool_name=as_text(first_of(value, "name", "tool_name")) if role == "tool" else None,
+        tool_status=as_text(value.get("status")) if role == "tool" else None,
+    )
+
+
+def _content(value: Mapping[str, Any]) -> object:
+    """Return what a message holds: its parts, where it has them, are the whole of it."""
+    parts = value.get("parts")
+    if isinstance(parts, list) and parts:
+        return parts
+    return first_of(value, "content", "value", "text")
+
+
+def _has_results(said: object) -> bool:
+    """Whether a tool's message holds result blocks, each the answer to its own call."""
+    return isinstance(said, list) and any(
+        isinstance(each, Mapping) and str(each.get("type")).endswith(("-result", "_result"))
+        for each in said
+    )
 
 
 def _calls(value: Mapping[str, Any]) -> list[Any]:

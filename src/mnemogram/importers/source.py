@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a file to JSON records: compression, encodings, JSON documents and JSON lines."""
+"""From a file to its values: compression, archives, encodings, JSON and SQLite."""
 
 from __future__ import annotations
 
@@ -8,34 +8,45 @@ import gzip
 import io
 import itertools
 import json
+import re
+import shutil
 import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
-from mnemogram.importers.base import ImportFailed, Report
+from mnemogram.importers.base import ImportFailed, NothingFound, Record, Report
+from mnemogram.importers.sqlite import SQLITE_HEAD, SQLiteFile
 
-__all__ = ["Record", "Source"]
+__all__ = ["DIRECTORY_SUFFIXES", "SUFFIXES", "Part", "Source", "by_number"]
 
 _SNIFF_LINES: Final = 20
 _UTF16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _DAMAGED: Final = (EOFError, OSError, zlib.error, UnicodeError, zipfile.BadZipFile)
 
 
-class Record(NamedTuple):
-    """One JSON value of the file.
+#: How the names of files that hold JSON end.
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
+#: Of the files that a directory stands for.
+DIRECTORY_SUFFIXES: Final = (*SUFFIXES, ".zip", ".db", ".sqlite", ".sqlite3")
+_CONVERSATIONS: Final = re.compile(r"conversations[-_ ]*\d*\.json", re.I)
+
+
+class Part(NamedTuple):
+    """One file of an archive, or the only file there is.
 
     Attributes:
-        where: ``line 12``, or an empty string for a file that is one JSON document.
-        value: what it holds.
+        name: its name in the archive; empty for a file that is no archive.
+        records: its values.
     """
 
-    where: str
-    value: Any
+    name: str
+    records: Iterator[Record]
 
 
 class _Unreadable(Exception):
@@ -65,10 +76,11 @@ def _parse(text: bytes) -> Any:
 
 
 class Source:
-    """A file of JSON, opened for reading once, as a context manager.
+    """A file opened for reading once, as a context manager.
 
-    gzip and the archive of a ChatGPT export are unpacked, a byte order mark and CRLF are
-    accepted, UTF-16 as well. JSON lines are read one at a time; a document whole.
+    gzip and zip archives are unpacked, a byte order mark and CRLF are accepted, UTF-16 as
+    well. JSON lines are read one at a time; a JSON document whole. A SQLite file is one
+    record that can be asked.
 
     Args:
         path: the file; ``-`` is standard input.
@@ -82,9 +94,10 @@ class Source:
         self._report = report
         self._stack = ExitStack()
         self.size: int | None = None
+        self._archive: zipfile.ZipFile | None = None
         try:
             self._raw = self._open_raw(str(path))
-            self._file = self._unpack(self._raw)
+            self._file = self._unpack(self._raw, str(path))
         except (OSError, EOFError, zipfile.BadZipFile) as error:
             self._stack.close()
             reason = getattr(error, "strerror", None) or str(error)
@@ -121,67 +134,109 @@ class Source:
         self.size = Path(path).stat().st_size
         return raw
 
-    def _unpack(self, raw: BinaryIO) -> Any:
+    def _unpack(self, raw: BinaryIO, path: str) -> Any:
         buffered = _peekable(raw)
         head = buffered.peek(4)[:4]
-        inner: Any = buffered
-        if head.startswith(b"\x1f\x8b"):
-            inner = self._stack.enter_context(gzip.GzipFile(fileobj=buffered))
-        elif head == b"PK\x03\x04":
-            inner = self._conversations(buffered)
-        inner = _peekable(inner)
-        mark = inner.peek(4)[:4]
-        if mark.startswith(codecs.BOM_UTF8):
-            inner.read(len(codecs.BOM_UTF8))
-        elif mark[:2] in _UTF16:
-            inner.read(2)
-            return io.BufferedReader(_Recoded(inner, _UTF16[mark[:2]]))
-        return inner
+        if head == b"PK\x03\x04":
+            archive = buffered if raw.seekable() else io.BytesIO(buffered.read())
+            self._archive = self._stack.enter_context(zipfile.ZipFile(archive))
+            return None
+        plain = head[:2] != b"\x1f\x8b"
+        inner = _peekable(
+            buffered if plain else self._stack.enter_context(gzip.GzipFile(fileobj=buffered))
+        )
+        if inner.peek(len(SQLITE_HEAD))[: len(SQLITE_HEAD)] == SQLITE_HEAD:
+            return self._database(inner, path if plain and path != "-" else None)
+        return _decoded(inner)
 
-    def _conversations(self, archive: BinaryIO) -> IO[bytes]:
-        if not archive.seekable():
-            archive = io.BytesIO(archive.read())
-        files = self._stack.enter_context(zipfile.ZipFile(archive))
-        names = [n for n in files.namelist() if Path(n).name == "conversations.json"]
+    def _database(self, stream: Any, path: str | None) -> SQLiteFile:
+        if path is None:
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory())
+            path = str(Path(folder) / "unpacked.db")
+            with open(path, "wb") as copy:
+                shutil.copyfileobj(stream, copy)
+        return SQLiteFile(path, self._report.file)
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it holds several files."""
+        return self._archive is not None
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the files that may hold conversations, each to be read before the next.
+
+        Of an archive that holds ``conversations.json``, or several numbered ones, those
+        are all; of another every file of JSON.
+
+        Raises:
+            ImportFailed: the archive is damaged, or has no such file.
+        """
+        if self._archive is None:
+            value = self._file
+            if isinstance(value, SQLiteFile):
+                yield Part("", iter((Record("", value),)))
+            else:
+                yield Part("", self._records(value, ""))
+            return
+        for name in self._members(self._archive):
+            try:
+                with self._archive.open(name) as member:
+                    packed = _peekable(member)
+                    if packed.peek(2)[:2] == b"\x1f\x8b":
+                        packed = _peekable(gzip.GzipFile(fileobj=packed))
+                    yield Part(name, self._records(_decoded(packed), name))
+            except (*_DAMAGED, RuntimeError, NotImplementedError) as error:
+                raise ImportFailed(
+                    self._report.file, None, f"{name} cannot be unpacked: {error}"
+                ) from error
+
+    def _members(self, archive: zipfile.ZipFile) -> list[str]:
+        files = [each.filename for each in archive.infolist() if not each.is_dir()]
+        names = [name for name in files if _CONVERSATIONS.fullmatch(Path(name).name)]
+        if names:
+            self._report.skip("other files of the archive", len(files) - len(names))
+        else:
+            names = [name for name in files if name.lower().endswith(SUFFIXES)]
         if not names:
-            raise ImportFailed(
+            raise NothingFound(
                 self._report.file,
                 None,
-                "a zip archive without conversations.json",
+                "a zip archive without a file of JSON",
                 hint="Unpack the archive and name the files inside.",
             )
-        return self._stack.enter_context(files.open(names[0]))
+        return sorted(names, key=by_number)
 
-    def records(self) -> Iterator[Record]:
-        """Yield the file's JSON values.
+    def _records(self, file: Any, name: str) -> Iterator[Record]:
+        """Yield the JSON values of a file.
 
         A line that is no JSON is reported and left out.
 
         Raises:
             ImportFailed: the file is damaged, or nothing in it is JSON.
         """
+        label = f"{self._report.file}/{name}" if name else self._report.file
         number = 0
         try:
-            head = list(itertools.islice(self._file, _SNIFF_LINES))
+            head = list(itertools.islice(file, _SNIFF_LINES))
             if _starts_with_value(head):
-                lines = itertools.chain(head, self._file)
+                lines = itertools.chain(head, file)
             else:
-                text = b"".join(head) + self._file.read()
+                text = b"".join(head) + file.read()
                 try:
                     if text.strip():
-                        yield Record("", _parse(text))
+                        yield Record(name, _parse(text))
                     return
                 except _Unreadable as error:
                     if not _has_value(head):
-                        raise ImportFailed(self._report.file, error.line, error.reason) from error
+                        raise ImportFailed(label, error.line, error.reason) from error
                 lines = iter(text.splitlines(keepends=True))
-            for number, record in self._lines(lines):  # noqa: B007
-                yield record
+            for number, value in self._lines(lines, name, label):  # noqa: B007
+                yield value
         except _DAMAGED as error:
             reason = f"the file is damaged: {error}"
-            raise ImportFailed(self._report.file, number + 1, reason) from error
+            raise ImportFailed(label, number + 1, reason) from error
 
-    def _lines(self, lines: Iterator[bytes]) -> Iterator[tuple[int, Record]]:
+    def _lines(self, lines: Iterator[bytes], name: str, label: str) -> Iterator[tuple[int, Record]]:
         first: _Unreadable | None = None
         good = False
         for number, line in enumerate(lines, 1):
@@ -192,12 +247,35 @@ class Source:
                 value = _parse(text)
             except _Unreadable as error:
                 first = first or _Unreadable(number, error.reason)
-                self._report.problem(f"line {number}", error.reason)
+                self._report.problem(_place(name, number), error.reason)
                 continue
             good = True
-            yield number, Record(f"line {number}", value)
+            yield number, Record(_place(name, number), value)
         if first is not None and not good:
-            raise ImportFailed(self._report.file, first.line, first.reason) from first
+            raise ImportFailed(label, first.line, first.reason) from first
+
+
+def _place(name: str, number: int) -> str:
+    return f"{name}, line {number}" if name else f"line {number}"
+
+
+def by_number(name: str) -> list[tuple[bool, int, str]]:
+    """Sort ``conversations-2`` before ``conversations-10``."""
+    return [
+        (each.isdecimal(), int(each) if each.isdecimal() else 0, each)
+        for each in re.split(r"(\d+)", name)
+    ]
+
+
+def _decoded(stream: Any) -> Any:
+    """Return a stream of UTF-8, without a byte order mark."""
+    mark = stream.peek(4)[:4]
+    if mark.startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
+    elif mark[:2] in _UTF16:
+        stream.read(2)
+        return io.BufferedReader(_Recoded(stream, _UTF16[mark[:2]]))
+    return stream
 
 
 def _peekable(stream: Any) -> Any:
