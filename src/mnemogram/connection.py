@@ -7,7 +7,7 @@ import contextlib
 import random
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import apsw
 
@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_BUSY_TIMEOUT",
     "LOCK_PAUSES",
     "Connection",
+    "Cursor",
     "deadline",
     "share_of_deadline",
     "translate",
@@ -125,17 +126,114 @@ class _Clock:
         return True
 
 
+class Cursor(apsw.Cursor):
+    """A cursor whose rows come even where a stored text is not UTF-8.
+
+    One flipped bit is enough for that, and apsw then raises in place of the row. Here the
+    bytes that are no text come as U+FFFD, and the connection counts the values: such a
+    row is rare, so it is asked for once more, as bytes, and nothing else is slowed down.
+    """
+
+    _asked: tuple[str, Any] = ("", None)
+    _taken = 0
+    _rest: Iterator[Any] | None = None
+    _bytes: apsw.Cursor | None = None
+
+    def execute(self, statements: str, bindings: Any = None, **options: Any) -> Cursor:
+        """Run a statement; the rows are iterated."""
+        self._asked = statements, bindings
+        self._taken = 0
+        self._rest = None
+        super().execute(statements, bindings, **options)
+        return self
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        step = super().__next__
+        while self._rest is None:
+            try:
+                row = step()
+            except StopIteration:
+                return
+            except UnicodeDecodeError as error:
+                self._rest = self._leniently(error)
+                break
+            self._taken += 1
+            yield row
+        for row in self._rest:  # not `yield from`, which would close it with this one
+            yield row
+
+    def __next__(self) -> Any:
+        for row in self:
+            return row
+        raise StopIteration
+
+    def fetchone(self) -> Any:
+        """Return the next row, None after the last."""
+        for row in self:
+            return row
+        return None
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left."""
+        return list(self)
+
+    def close(self, force: bool = False) -> None:
+        """End the statement."""
+        if self._bytes is not None:
+            self._bytes.close(force)
+        super().close(force)
+
+    def _leniently(self, error: UnicodeDecodeError) -> Iterator[Any]:
+        """Give the rows from the one that could not be decoded on, texts decoded by us."""
+        sql, bindings = self._asked
+        connection = cast("Connection", self.connection)
+        columns = [f"c{place}" for place in range(len(self.get_description()))]
+        values = ", ".join(
+            f"typeof({each}), CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB)"
+            f" ELSE {each} END"
+            for each in columns
+        )
+        self._bytes = apsw.Cursor(connection)
+        try:
+            if not self.is_readonly:
+                raise error
+            rows = self._bytes.execute(
+                f"WITH asked ({', '.join(columns)}) AS ({sql.strip().rstrip(';')}\n)"
+                f" SELECT {values} FROM asked",
+                bindings,
+            )
+        except (UnicodeDecodeError, apsw.SQLError):
+            raise StorageUnavailable(
+                f"a stored text is damaged: {error}", hint="Run check(), then repair()."
+            ) from error
+        super().close()
+        return _decoded(connection, rows, self._taken)
+
+
+def _decoded(connection: Connection, rows: apsw.Cursor, first: int) -> Iterator[Any]:
+    """Give rows of pairs of type and value. Knows no ``Cursor``, so there is no cycle."""
+    for place, row in enumerate(rows):
+        if place >= first:
+            yield tuple(map(connection.decoded, row[::2], row[1::2]))
+
+
 class Connection(apsw.Connection):
-    """An apsw connection that remembers its deadline and its tokenizer."""
+    """An apsw connection that remembers its deadline and its tokenizer.
+
+    Attributes:
+        undecodable: how many texts were met, in this transaction, that are not UTF-8.
+    """
 
     #: None where the tokenizer extension is loaded, else why it is not.
     tokenizer_error: str | None = "not loaded"
+    undecodable = 0
 
     def __init__(self, filename: str, *, flags: int, busy_timeout: float) -> None:
         super().__init__(filename, flags=flags)
         self.clock = _Clock()
         self.clock.busy_timeout = busy_timeout
         self.set_busy_handler(self.clock.wait)
+        self.cursor_factory = Cursor
 
     @property
     def deadline_at(self) -> float | None:
@@ -152,6 +250,16 @@ class Connection(apsw.Connection):
         for row in self.execute(sql, bindings):
             return row[0]
         return None
+
+    def decoded(self, kind: str, value: Any) -> Any:
+        """Return a value as SQLite holds it, the bytes of a text as text."""
+        if kind != "text":
+            return value
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            self.undecodable += 1
+            return value.decode(errors="replace")
 
     def remaining(self) -> float | None:
         """Seconds until the deadline in force (negative once past), None without one."""

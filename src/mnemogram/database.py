@@ -331,6 +331,7 @@ class Database:
                 return
             with translated(), deadline(connection, timeout):
                 self._retry(connection, lambda: connection.execute("BEGIN IMMEDIATE"))
+                connection.undecodable = 0
                 try:
                     yield connection
                     connection.execute("COMMIT")
@@ -381,6 +382,7 @@ class Database:
                     connection = self._connect(prepare=False)
                 try:
                     with deadline(connection, timeout):
+                        connection.undecodable = 0
                         connection.execute("BEGIN")
                         yield connection
                 finally:

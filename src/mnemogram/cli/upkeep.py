@@ -147,6 +147,8 @@ def export(env: Env, file: str, overwrite: bool) -> int:
         env.emit({"success": True, "path": file, **result.to_dict()})
     else:
         env.say(f"{result.sessions:,} sessions and {result.messages:,} messages exported")
+        if result.damaged:
+            env.say(f"{result.damaged:,} of them are damaged: run check, then repair", "yellow")
     return OK
 
 
@@ -209,7 +211,7 @@ def _finding(page: Page, finding: Finding) -> None:
 )
 @store_options
 def repair(env: Env, apply: bool, backup: Path | None) -> int:
-    """Do what check finds helpful, after a backup; messages are never touched."""
+    """Do what check finds helpful, after a backup; of messages only what is no text is mended."""
     with env.history() as history:
         report = history.repair(
             dry_run=not apply,

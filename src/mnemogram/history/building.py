@@ -126,27 +126,38 @@ def _fill(
     batch: list[tuple[apsw.SQLiteValue, ...]] = []
     size = 0
     reached = high
+    damaged: list[tuple[int]] = []
+    met = connection.undecodable
     rows = connection.execute(
         f"SELECT m.id, {seen}, {projected} FROM messages AS m"
         " WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?",
         (low, high, max_rows),
     )
     for looked, row in enumerate(rows, 1):
-        if row[1]:
+        if row[1] and connection.undecodable > met:
+            # SQLite passes the bytes on as they are: so they are cut, and taken out again.
+            damaged.append((row[0],))
+        elif row[1]:
             batch.append((row[0], *row[2:]))
             size += sum(_utf8_bytes(value) for value in row[2:])
+        met = connection.undecodable
         if size >= max_bytes or looked >= max_rows:
             reached = int(row[0])
             break
     rows.close()  # a statement that is still being read keeps tables from being dropped
     connection.executemany(f"INSERT INTO {name} (rowid, {columns}) VALUES (?, {marks})", batch)
+    connection.executemany(
+        f"INSERT INTO {name} (rowid, {columns})"
+        f" SELECT id, {columns} FROM {definition.view} WHERE id = ?",
+        damaged,
+    )
     if reached >= high:
         connection.execute("DELETE FROM index_gaps WHERE name = ? AND high = ?", (name, high))
     else:
         connection.execute(
             "UPDATE index_gaps SET low = ? WHERE name = ? AND high = ?", (reached, name, high)
         )
-    return len(batch), size, indexes.settle(connection, name)
+    return len(batch) + len(damaged), size, indexes.settle(connection, name)
 
 
 def _utf8_bytes(value: object) -> int:

@@ -19,22 +19,25 @@ from typing import Any, Final, Literal, TypeAlias
 
 import apsw
 
+from mnemogram import undecodable
 from mnemogram.database import Connection, Database
 from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable
-from mnemogram.history import building, export, indexes, writing
+from mnemogram.history import building, damage, export, indexes, writing
 from mnemogram.history.maintenance import Store
 from mnemogram.history.models import Message, _Result
 from mnemogram.history.schema import SCHEMA
 
 __all__ = ["CheckReport", "Finding", "RepairReport", "check", "repair"]
 
-Kind: TypeAlias = Literal["file", "index", "lineage", "counts", "write"]
+Kind: TypeAlias = Literal["file", "text", "index", "lineage", "counts", "write"]
 
 #: Files up to this size are compared in place, within a second or so.
 _IN_PLACE_BYTES: Final = 64 * 1024 * 1024
 #: Rows of each index that are looked up by one of their own words.
 _SAMPLED: Final = 40
 _MOST_LINES: Final = 100
+#: Bytes of a damaged text that a finding shows on each side of the first that is no text.
+_SHOWN_BYTES: Final = 30
 
 _CHILDREN_AND_ROOTS: Final = """
 SELECT count(*) FROM sessions AS s LEFT JOIN sessions AS p ON p.id = s.parent_id
@@ -59,8 +62,9 @@ class Finding(_Result):
     """Something that is wrong.
 
     Attributes:
-        kind: ``file`` (pages, b-trees, foreign keys), ``index`` (an FTS table),
-            ``lineage``, ``counts`` or ``write`` (a trial write failed).
+        kind: ``file`` (pages, b-trees, foreign keys), ``text`` (bytes that are no UTF-8),
+            ``index`` (an FTS table), ``lineage``, ``counts`` or ``write`` (a trial write
+            failed).
         where: the table or index.
         detail: what was found.
         repair: what ``repair`` does about it; None where only a backup helps.
@@ -125,6 +129,7 @@ def check(store: Store) -> CheckReport:
     with store.database.read() as connection:
         sound = _check_file(connection, findings, checked)
         if sound:
+            _check_texts(connection, findings, checked)
             _check_sessions(connection, findings, checked)
             _check_definitions(connection, findings, checked)
     if sound:
@@ -196,9 +201,65 @@ def _file_finding(table: str, tree: str, lines: Sequence[str]) -> Finding:
     detail = "; ".join(lines[:5])
     if tree:
         return Finding("index", tree, f"{table}: {detail}", "rebuild")
-    if all(any(mark in line for mark in _REINDEXABLE) for line in lines):
+    rest = [line for line in lines if not _is_role_or_state(line)]
+    if not rest:
+        return Finding("text", table, detail, "mend")
+    if all(any(mark in line for mark in _REINDEXABLE) for line in rest):
         return Finding("file", table, detail, "REINDEX")
     return Finding("file", table, detail, None)
+
+
+def _is_role_or_state(line: str) -> bool:
+    """Whether a complaint is about a role or state that is none."""
+    return line == "CHECK constraint failed in messages"
+
+
+def _check_texts(connection: Connection, findings: list[Finding], checked: list[str]) -> None:
+    """Find the texts that are not UTF-8, each with where it stands."""
+    for row_id, column, value in damage.unknown_words(connection):
+        detail = f"message {row_id}: {column} is {value!r}, which is none"
+        findings.append(Finding("text", "messages", detail, "mend"))
+    found = 0
+    for row in undecodable.find(connection, leave_out=indexes.NAMES):
+        found += 1
+        if found <= _MOST_LINES:
+            findings.append(Finding("text", row.table, _described(connection, row), "mend"))
+    if found > _MOST_LINES:
+        more = f"{found - _MOST_LINES} more rows hold bytes that are not text"
+        findings.append(Finding("text", "all tables", more, "mend"))
+    checked.append("every text")
+
+
+def _described(connection: Connection, row: undecodable.Undecodable) -> str:
+    """Say which row holds bytes that are not text, and show them."""
+    which = ", ".join(
+        repr(undecodable.escaped(each)) if isinstance(each, bytes) else str(each)
+        for each in row.key
+    )
+    name = {"messages": "message", "sessions": "session"}.get(row.table, "row")
+    if row.table == "messages":
+        about = connection.execute(
+            "SELECT s.key, m.uid FROM messages AS m JOIN sessions AS s ON s.id = m.session_id"
+            " WHERE m.id = ?",
+            row.key,
+        ).fetchone()
+        if about is not None:
+            which += f" (session {about[0]!r}, uid {about[1]!r})"
+    return f"{name} {which}: bytes that are not text in " + ", ".join(
+        f"{column}: {_around_damage(raw)}" for column, raw in row.texts.items()
+    )
+
+
+def _around_damage(raw: bytes) -> str:
+    """Return the part of a text around its first byte that is no text."""
+    try:
+        raw.decode()
+        place = 0
+    except UnicodeDecodeError as error:
+        place = error.start
+    low, high = max(0, place - _SHOWN_BYTES), place + _SHOWN_BYTES
+    shown = undecodable.escaped(raw[low:high])
+    return f"{'…' if low else ''}{shown}{'…' if high < len(raw) else ''}"
 
 
 def _check_sessions(connection: Connection, findings: list[Finding], checked: list[str]) -> None:
@@ -323,6 +384,8 @@ def _sample(
     try:
         missing = []
         for row in _sampled_rows(connection, definition, state):
+            if any(isinstance(each, str) and undecodable.REPLACEMENT in each for each in row):
+                continue  # a damaged text is cut otherwise there than here
             connection.execute(
                 f"INSERT INTO temp.mnemogram_sample (rowid, {columns})"
                 f" VALUES ({', '.join('?' * len(row))})",
@@ -414,8 +477,9 @@ def repair(
 ) -> RepairReport:
     """Do what the check says would help; by default only say it.
 
-    The messages are never touched: what is repaired is derived from them. Before the
-    first change the file is copied.
+    What is repaired is derived from the messages, which are not touched, but for texts
+    that are not UTF-8: what is no text in them becomes U+FFFD. Before the first change the
+    file is copied.
 
     Args:
         backup: where to copy the file; beside it by default.
@@ -445,8 +509,12 @@ def repair(
 
 
 def _plan(report: CheckReport) -> list[tuple[str, str]]:
-    order = ("REINDEX", "relink", "recount", "rebuild", "VACUUM")
-    wanted = {(each.repair, each.where) for each in report.findings if each.repair is not None}
+    order = ("REINDEX", "mend", "relink", "recount", "rebuild", "VACUUM")
+    wanted = {
+        (each.repair, "damaged texts" if each.repair == "mend" else each.where)
+        for each in report.findings
+        if each.repair is not None
+    }
     return sorted(wanted, key=lambda action: (order.index(action[0]), action[1]))
 
 
@@ -456,6 +524,14 @@ def _backup_path(path: Path) -> Path:
     if target.exists():
         raise InvalidArgument(f"{target} exists already", hint="Name another file as backup.")
     return target
+
+
+def _mend(store: Store, where: str) -> None:
+    def work(connection: Connection) -> None:
+        damage.mend_words(connection)
+        undecodable.mend(connection, leave_out=indexes.NAMES)
+
+    store.write(work)
 
 
 def _reindex(store: Store, table: str) -> None:
@@ -513,6 +589,7 @@ def _vacuum(store: Store, where: str) -> None:
 
 
 _ACTIONS: Final[dict[str, Callable[[Store, str], None]]] = {
+    "mend": _mend,
     "REINDEX": _reindex,
     "relink": _relink,
     "recount": _recount,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -22,6 +22,7 @@ from typing import IO, Any, Final
 
 import apsw
 
+from mnemogram import undecodable
 from mnemogram.database import Connection, Database, file_errors
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import writing
@@ -52,18 +53,31 @@ SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_a
 """
 _MESSAGES: Final = """
 SELECT uid, role, state, timestamp, provenance, tool_call_id, tool_name, tool_status,
-       tool_calls, content, id IN (SELECT id FROM untimed)
+       tool_calls, content, id IN (SELECT id FROM untimed), id
   FROM messages WHERE session_id = ? ORDER BY id
 """
 
 
+_SESSION_TEXTS: Final = ("key", "source", "title", "model", "parent_key", "end_reason")
+_MESSAGE_TEXTS: Final = (
+    *("uid", "role", "state", "provenance", "tool_call_id", "tool_name", "tool_status"),
+    *("tool_calls", "content"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Exported(_Result):
-    """What an export wrote."""
+    """What an export wrote.
+
+    Attributes:
+        damaged: sessions and messages with a text that is not UTF-8: it is written with
+            U+FFFD, and what it holds escaped under ``damaged``.
+    """
 
     sessions: int
     messages: int
     tombstones: int
+    damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +195,7 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                 "end_reason": row[6],
                 "started_at": None if row[9] else _time(row[7]),
                 "last_active_at": None if row[9] else _time(row[8]),
+                "damaged": _damaged(connection, "sessions", row[0], row, _SESSION_TEXTS),
             }
         )
         for message in connection.cursor().execute(_MESSAGES, (row[0],)):
@@ -198,18 +213,33 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                     "tool_status": message[7],
                     "tool_calls": _calls(message[8]),
                     "content": message[9],
+                    "damaged": _damaged(
+                        connection, "messages", message[11], message, _MESSAGE_TEXTS
+                    ),
                 }
             )
+
+
+def _damaged(
+    connection: Connection, table: str, row_id: int, row: Sequence[Any], columns: Sequence[str]
+) -> dict[str, str] | None:
+    """Return what a row's damaged texts hold, escaped; None where there are none."""
+    if not any(isinstance(each, str) and undecodable.REPLACEMENT in each for each in row):
+        return None
+    found = undecodable.raw_texts(connection, table, row_id, columns)
+    return {name: undecodable.escaped(raw) for name, raw in found.items()} or None
 
 
 def write(lines: Iterable[dict[str, Any]], stream: IO[str]) -> Exported:
     """Write an export's records to a text stream, one JSON object a line."""
     counts = {"session": 0, "message": 0, "tombstone": 0, "header": 0}
+    damaged = 0
     for line in lines:
         counts[line["type"]] += 1
+        damaged += "damaged" in line
         stream.write(json.dumps(line, ensure_ascii=False).translate(_LINE_ENDS))
         stream.write("\n")
-    return Exported(counts["session"], counts["message"], counts["tombstone"])
+    return Exported(counts["session"], counts["message"], counts["tombstone"], damaged)
 
 
 def _time(microseconds: Any) -> str:

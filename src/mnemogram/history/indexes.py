@@ -23,6 +23,7 @@ from mnemogram.text import RULES_VERSION, STORE_OPTIONS
 __all__ = [
     "CJK",
     "INDEXES",
+    "NAMES",
     "TRIGRAM",
     "WORDS",
     "Choice",
@@ -144,7 +145,7 @@ _PORTABLE_TRIGRAM: Final = IndexDefinition(
     condition=TRIGRAM.condition,
 )
 INDEXES: Final = (CJK, WORDS, TRIGRAM)
-_NAMES: Final = frozenset(each.name for each in INDEXES)
+NAMES: Final = frozenset(each.name for each in INDEXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class IndexState:
         return (
             self.token_version > RULES_VERSION
             or self.projection_version > PROJECTION_VERSION
-            or self.name not in _NAMES
+            or self.name not in NAMES
         )
 
     def matches(self, definition: IndexDefinition) -> bool:
@@ -451,17 +452,16 @@ def pay_debts(connection: Connection, definition: IndexDefinition, limit: int) -
     """
     name = definition.name
     columns = ", ".join(definition.columns)
-    marks = ", ".join("?" * len(definition.columns))
-    debts = list(
-        connection.execute(
-            f"SELECT debt.id, {projection(definition, 'debt')} FROM index_debts AS debt"
-            " WHERE debt.name = ? ORDER BY debt.id LIMIT ?",
-            (name, limit),
-        )
-    )
+    debts = connection.execute(
+        "SELECT id FROM index_debts WHERE name = ? ORDER BY id LIMIT ?", (name, limit)
+    ).fetchall()
     for debt in debts:
+        # Inside SQLite: a damaged text must be taken out by the bytes that went in.
         connection.execute(
-            f"INSERT INTO {name} ({name}, rowid, {columns}) VALUES ('delete', ?, {marks})", debt
+            f"INSERT INTO {name} ({name}, rowid, {columns})"
+            f" SELECT 'delete', debt.id, {projection(definition, 'debt')}"
+            " FROM index_debts AS debt WHERE debt.name = ? AND debt.id = ?",
+            (name, debt[0]),
         )
         connection.execute(
             f"INSERT INTO {name} (rowid, {columns})"
@@ -528,7 +528,7 @@ def prepare_for_writing(connection: Connection) -> None:
         )
     }
     for name, state in states.items():
-        if name in _NAMES and not state.is_rebuild:
+        if name in NAMES and not state.is_rebuild:
             _prepare(connection, state, keep.get(name), choice)
     for name, definition in keep.items():
         if name not in states:

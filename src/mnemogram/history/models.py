@@ -35,6 +35,7 @@ State: TypeAlias = Literal["active", "compacted", "rewound"]
 Time: TypeAlias = datetime | str
 
 ROLES: Final = ("user", "assistant", "tool")
+STATES: Final = ("active", "compacted", "rewound")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
 

@@ -10,7 +10,16 @@ from typing import Any, Final, Literal
 
 from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Database
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import browsing, display, indexes, reading, search, status, writing
+from mnemogram.history import (
+    browsing,
+    damage,
+    display,
+    indexes,
+    reading,
+    search,
+    status,
+    writing,
+)
 from mnemogram.history.base import Redactor
 from mnemogram.history.legacy import LegacySource
 from mnemogram.history.models import (
@@ -303,7 +312,7 @@ class History(Upkeep):
         )
         try:
             with self._database.read(timeout=timeout) as connection:
-                return search.discover(connection, request)
+                return damage.noted(connection, search.discover(connection, request))
         finally:
             # After the read: where there is no WAL, a writer waits for readers.
             for name in request.damaged:
@@ -326,7 +335,10 @@ class History(Upkeep):
             QueryTimeout: the time passed.
         """
         with self._database.read(timeout=timeout) as connection:
-            return reading.scroll(connection, session, around, window=window, budget=self._budget)
+            return damage.noted(
+                connection,
+                reading.scroll(connection, session, around, window=window, budget=self._budget),
+            )
 
     def read(self, session: str, *, timeout: float = READ_TIMEOUT) -> ReadResult:
         """Return the first 20 and the last 10 messages of a session.
@@ -340,7 +352,7 @@ class History(Upkeep):
             QueryTimeout: the time passed.
         """
         with self._database.read(timeout=timeout) as connection:
-            return reading.read(connection, session, budget=self._budget)
+            return damage.noted(connection, reading.read(connection, session, budget=self._budget))
 
     def browse(
         self,
@@ -383,7 +395,7 @@ class History(Upkeep):
             cursor=cursor,
         )
         with self._database.read(timeout=timeout) as connection:
-            return browsing.browse(connection, listing)
+            return damage.noted(connection, browsing.browse(connection, listing))
 
     def status(self, *, sizes: bool = True) -> Status:
         """Return counts, sizes and the state of every index.

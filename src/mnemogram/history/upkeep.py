@@ -171,7 +171,7 @@ class Upkeep(Base):
         backup: str | os.PathLike[str] | None = None,
         on_step: Callable[[str], Any] | None = None,
     ) -> RepairReport:
-        """Do what :meth:`check` finds helpful; the messages themselves are never touched.
+        """Do what :meth:`check` finds helpful; messages are only touched where bytes are no text.
 
         Args:
             dry_run: only say what would be done.
