@@ -4,46 +4,100 @@
 
 from hashlib import blake2b
 from base64 import b32encode
-from unicodedata import category, normalize
+from unicodedata import category, combining, normalize
 
 from grapheme cimport gr_floor, grapheme_view
 
 MAX_BYTES = 96
-# A cut level ends in "-" and this many base32 digits: 60 bits, so that a million long keys merge
-# with a chance below one in a million.
+# Levels that say with whom or where exactly. No cut takes this beginning from a level.
+IDENTITY_LEVELS = ("group:", "peer:", "room:", "session:", "thread:", "user:")
+# A hash is this many base32 digits: 60 bits, so that among a million names that need one two
+# meet with a chance below one in a million. It stands after a "-".
 cdef int DIGITS = 12
 cdef int TAIL = DIGITS + 1
+# Texts up to here are normalised as they are: what sorting their marks may cost is nothing.
+cdef int SHORT = 256
 
 
 cpdef str normalize_scene_key(str key):
     """Return the normal form of a scene key.
 
-    The key is brought to NFKC and case folded until neither changes it. ``/`` divides levels;
-    inside a level, letters, numbers and combining marks of every script and ``: - .`` stay, any
-    run of anything else becomes one ``_``, and ``_`` at either end goes. Empty levels are dropped.
+    The key is brought to NFKC and its case is folded, character by character (``ß`` stays
+    apart from ``ss``), until neither changes it. ``/`` divides levels. White space at the ends
+    of a level goes, any run inside counts as one ``_``, and a level of nothing else is dropped.
+    Levels equal after that are the same, and no others:
+
+    - letters, numbers and combining marks of every script, ``: - .`` and single ``_`` between
+      them stay;
+    - any run of anything else becomes one ``_``, at the ends of the level nothing, and ``-`` and
+      a hash (BLAKE2b, 60 bits) of the whole level are appended. A level of which nothing is
+      left is its hash.
 
     A result is at most 96 bytes of UTF-8. A level that does not fit any more is cut at a grapheme
-    cluster, takes at most half of the bytes still free, and ends in ``-`` and a hash (BLAKE2b,
-    60 bits) of the whole key up to and with it; a level below it is again appended whole where
-    it fits. So a normalised child starts with its normalised parent and ``/``, except where fewer
-    than 14 bytes are left below the parent: then the child hangs, by its hash, under the nearest
-    ancestor that has room.
+    cluster, takes at most half of the bytes still free, and ends in ``-`` and a hash of the
+    whole key up to and with it; a level below it is again appended whole where it fits. So a
+    normalised child starts with its normalised parent and ``/``, except where fewer bytes are
+    left below the parent than the hash takes: then the child hangs, by its hash, under the
+    nearest ancestor that has room. A level that begins with one of ``IDENTITY_LEVELS`` keeps
+    that beginning when it is cut, and hands it to a level that takes its place.
 
     Args:
         key: any string.
 
     Returns:
-        The normal form; ``""`` where nothing is left, which means no scene. Idempotent.
+        The normal form; ``""`` where there is nothing but white space and ``/``, which means no
+        scene. Idempotent.
 
     Raises:
         TypeError: ``key`` is not a string.
     """
-    cdef list levels
+    cdef list forms = scene_path(key)
+    return <str>forms[-1] if forms else ""
+
+
+cpdef list scene_path(str key):
+    """Return the normal forms of a key's levels down to each of them, the broadest first.
+
+    The last is the key's own. Levels that were cut are there as well, so that what is above a
+    long key can be asked for.
+    """
     if key is None:
         raise TypeError("a scene key must be str, not None")
-    levels = split_levels(fold(key))
-    whole = "/".join(levels)
-    return whole if size(whole) <= MAX_BYTES else fit(levels)
+    return fit([cleaned for cleaned in map(clean, fold(key).split("/")) if cleaned])
+
+
+cpdef str scene_level(str name):
+    """Return a name as one level of a key, ``""`` for nothing but white space.
+
+    As for a key, but ``/`` is a character like others: it is lost, and so there is a hash.
+    """
+    if name is None:
+        raise TypeError("a name must be str, not None")
+    return clean(fold(name))
+
+
+cpdef str normalized(str form, str text):
+    """Return a Unicode normal form, as ``unicodedata.normalize`` but in linear time.
+
+    That one sorts each run of combining marks by insertion.
+    """
+    cdef list sorted_text = [], marks = []
+    cdef str character, each
+    if len(text) <= SHORT or text.isascii():
+        return normalize(form, text)
+    whole = "NFKD" if "K" in form else "NFD"
+    for character in text:
+        for each in normalize(whole, character):
+            if combining(each):
+                marks.append(each)
+                continue
+            if marks:
+                marks.sort(key=combining)
+                sorted_text += marks
+                marks = []
+            sorted_text.append(each)
+    marks.sort(key=combining)
+    return normalize(form, "".join(sorted_text + marks))
 
 
 cdef str fold(str key):
@@ -52,30 +106,45 @@ cdef str fold(str key):
     if key.isascii():
         return key.lower()
     while True:
-        folded = normalize("NFKC", normalize("NFKC", key).casefold())
+        folded = normalized("NFKC", fold_case(normalized("NFKC", key)))
         if folded == key:
             return key
         key = folded
 
 
-cdef list split_levels(str key):
-    cdef list levels = [], level = []
+cdef str fold_case(str text):
+    """Fold each character to one character: of two names, ``ß`` and ``ss`` are not the same."""
+    cdef str folded = text.casefold()
+    if len(folded) == len(text):
+        return folded
+    return "".join([fold_character(each) for each in text])
+
+
+cdef str fold_character(str character):
+    cdef str folded = character.casefold()
+    return folded if len(folded) == 1 else character.lower()
+
+
+cdef str clean(str level):
+    """A folded level as it stands in a key, with the hash of it where that loses something."""
+    cdef str named = "_".join(level.split())
+    cdef str kept = keep(named)
+    return kept if kept == named else hashed(kept, named, b"scene level")
+
+
+cdef str keep(str level):
+    cdef list kept = []
     cdef bint gap = False
     cdef Py_UCS4 character
-    for character in key + "/":
-        if character == u"/":
-            if level:
-                levels.append("".join(level))
-            level = []
-            gap = False
-        elif stays(character):
-            if gap and level:
-                level.append("_")
-            level.append(character)
+    for character in level:
+        if stays(character):
+            if gap and kept:
+                kept.append("_")
+            kept.append(character)
             gap = False
         else:
             gap = True
-    return levels
+    return "".join(kept)
 
 
 cdef bint stays(Py_UCS4 character):
@@ -85,32 +154,57 @@ cdef bint stays(Py_UCS4 character):
     return category(character)[0] in "LNM"
 
 
+cdef str hashed(str kept, str whole, bytes person):
+    digest = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
+    return ended(kept, digest)
+
+
+cdef str ended(str kept, digest):
+    digits = b32encode(digest).decode()[:DIGITS].lower()
+    return f"{kept}-{digits}" if kept else digits
+
+
 cdef Py_ssize_t size(str text):
     return len(text) if text.isascii() else len(text.encode())
 
 
-cdef str fit(list levels):
+cdef str identity(str level):
+    for prefix in IDENTITY_LEVELS:
+        if level.startswith(prefix):
+            return prefix
+    return ""
+
+
+cdef list fit(list levels):
     """Append level after level; each result depends only on the levels up to it."""
-    cdef list shown = []
-    cdef Py_ssize_t used = 0, free, depth = 0
-    cdef str level
+    cdef list shown = [], forms = []
+    cdef Py_ssize_t used = 0, free
+    cdef str level, whose
+    path = blake2b(digest_size=8)
     for level in levels:
-        depth += 1
+        path.update(f"/{level}".encode() if forms else level.encode())
         free = MAX_BYTES - used - (1 if shown else 0)
         if size(level) > free:
-            while shown and free < TAIL + 1:  # no room below the parent: the nearest that has it
+            whose = identity(level)
+            # No room below the parent: the nearest that has it, in the name of who is left out.
+            while shown and free < len(whose) + TAIL + 1:
+                whose = whose or identity(shown[-1])
                 used -= size(shown.pop()) + (1 if shown else 0)
                 free = MAX_BYTES - used - (1 if shown else 0)
-            level = shorten(level, max(free // 2, TAIL + 1), "/".join(levels[:depth]))
+            level = shorten(level, max(free // 2, len(whose) + TAIL + 1), whose, path.digest())
         used += size(level) + (1 if shown else 0)
         shown.append(level)
-    return "/".join(shown)
+        forms.append("/".join(shown))
+    return forms
 
 
-cdef str shorten(str level, Py_ssize_t limit, str path):
-    """The level's beginning and a hash of its whole path, at most limit bytes."""
-    cdef bytes head = level.encode()[:limit - TAIL]
-    cdef str kept = head.decode(errors="ignore")
-    digest = b32encode(blake2b(path.encode(), digest_size=8).digest()).decode()[:DIGITS].lower()
+cdef str shorten(str level, Py_ssize_t limit, str whose, digest):
+    """The level's beginning, with whom it names, and a digest, at most limit bytes."""
+    cdef bytes head
+    cdef str kept
+    if not level.startswith(whose):
+        level = whose + level
+    head = level.encode()[:limit - TAIL]
+    kept = head.decode(errors="ignore")
     kept = level[:gr_floor(grapheme_view(level), len(kept))].rstrip("_")
-    return f"{kept}-{digest}" if kept else digest
+    return ended(kept if kept.startswith(whose) else whose, digest)

@@ -113,7 +113,7 @@ def test_tagging_and_untagging_by_id_are_dry_runs_unless_applied(told: Run) -> N
     assert told("scene", "tag", "k").code == 2
     assert told("scene", "tag", "k", "--glob", "a", "--relation", "1").code == 2
     assert told("scene", "untag", "k").code == 2
-    assert told("scene", "tag", "!!", "--relation", "1", "--apply").code == 2
+    assert told("scene", "tag", " / ", "--relation", "1", "--apply").code == 2
 
 
 def test_noise_goes_only_when_applied(told: Run) -> None:

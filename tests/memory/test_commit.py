@@ -140,7 +140,7 @@ def test_a_triples_own_scene_wins_over_the_batchs(memory: SceneMemory) -> None:
 def test_no_scene_means_no_pin(memory: SceneMemory) -> None:
     memory.commit([Triple("a", "is", "1")])
     memory.commit([Triple("b", "is", "2", scene="")], scene="chan:y")
-    result = memory.commit([Triple("c", "is", "3", scene=" !! / ")], scene="chan:y")
+    result = memory.commit([Triple("c", "is", "3", scene=" \u3000 / ")], scene="chan:y")
     assert memory.scene_stats().scenes == 0
     assert "nothing is left" in result.notes[0]
 

@@ -58,7 +58,7 @@ def test_the_pairs_at_the_head_of_a_text_are_taken_and_prose_is_not(
     [
         ({"title": "x"}, "source"),
         ({"source": "x"}, "title"),
-        ({"source": "!!", "title": "x"}, "scene key"),
+        ({"source": " ", "title": "x"}, "source"),
         ({"source": "a", "title": "b", "facts": [("a", "b")]}, r"facts\[0\]"),
     ],
 )
@@ -67,3 +67,11 @@ def test_a_document_without_source_title_or_triples_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgument, match=words):
         triples_from_document(document)
+
+
+def test_sources_that_differ_in_signs_are_two_scenes() -> None:
+    scenes = {
+        triples_from_document({"source": name, "title": "x", "author": "y"})[0].scene
+        for name in ("!!", "??", "a/b", "a b")
+    }
+    assert len(scenes) == 4

@@ -64,6 +64,7 @@ def test_percent_and_underscore_are_no_wildcards(memory: SceneMemory) -> None:
     pinned(memory, "tool:qq_get/x", "tool:qqxget/x", "tool:qq-get/x")
     assert subjects(memory.recall_by_scene("tool:qq_get")) == ["tool:qq_get/x"]
     assert not memory.recall_by_scene("tool:qq%")
+    assert not memory.recall_by_scene("tool:%")
 
 
 def test_inherit_is_the_key_and_what_is_above(memory: SceneMemory) -> None:
@@ -197,20 +198,146 @@ def test_the_present_situation_is_payload_then_channel_then_tool() -> None:
         scene_keys_for({"scene": 5})
 
 
-def test_a_slash_in_a_name_makes_no_level() -> None:
-    assert channel_scene("a/b") == "chan:a_b"
-    assert tool_scene("fs/read file") == "tool:fs_read_file"
-    assert scene_keys_for(channel="qq", peer="g1/x") == ["chan:qq/peer:g1_x"]
-    assert scene_keys_for(channel="qq", peer="g1／x") == ["chan:qq/peer:g1_x"]
+def test_a_slash_in_a_name_makes_no_level_and_no_other_name() -> None:
+    for scene in (channel_scene, tool_scene):
+        keys = [scene(name) for name in ("a/b", "a b", "a//b", "a\\b", "ab")]
+        assert len(set(keys)) == 5
+        assert not any("/" in key for key in keys)
+        assert scene("a／b") == keys[0]
+    (one,) = scene_keys_for(channel="qq", peer="g1/x")
+    (two,) = scene_keys_for(channel="qq", peer="g1 x")
+    assert one.count("/") == 1
+    assert one.startswith("chan:qq/peer:g1_x-")
+    assert two == "chan:qq/peer:g1_x"
 
 
-def test_the_ancestors_of_a_key_are_its_levels_even_past_the_limit() -> None:
-    assert scenes.ancestors("A//b/ c ") == ["a/b/c", "a/b", "a"]
-    long = "/".join(f"level{n:02}{'x' * 20}" for n in range(8))
-    found = scenes.ancestors(long)
-    assert found[0] == normalize_scene_key(long)
-    assert found[-1] == f"level00{'x' * 20}"
-    assert len(found) == 8
+NAMES = [
+    "🌙",
+    "🌸",
+    "👩‍💻",
+    "c++",
+    "c#",
+    "c",
+    "c/",
+    "a+b@x",
+    "a_b@x",
+    "_",
+    "__",
+    "!!",
+    "ß",
+    "ss",
+    "·",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_peer_is_never_dropped_and_named_like_in_a_key_written_out(name: str) -> None:
+    (key,) = scene_keys_for(channel="tg", peer=name)
+    assert key.startswith("chan:tg/peer:")
+    assert key != "chan:tg/peer:"
+    (alone,) = scene_keys_for(peer=name)
+    assert key == f"chan:tg/{alone}"
+    if "/" not in name:
+        assert normalize_scene_key(f"chan:tg/peer:{name}") == key
+
+
+def test_no_two_peers_have_one_key() -> None:
+    keys = {scene_keys_for(channel="tg", peer=name)[0] for name in NAMES}
+    assert len(keys) == len(NAMES)
+
+
+@pytest.mark.parametrize("teller", NAMES)
+def test_what_is_told_to_one_peer_reaches_no_other_and_outlives_their_forgetting(
+    memory: SceneMemory, teller: str
+) -> None:
+    (own,) = scene_keys_for(channel="tg", peer=teller)
+    memory.commit(
+        [Triple("reply", "must not mention", "the move", kind="rule", trust="confirmed")], scene=own
+    )
+    for name in NAMES:
+        if name == teller:
+            continue
+        (other,) = scene_keys_for(channel="tg", peer=name)
+        memory.commit([Triple(name, "likes", "tea")], scene=other)
+        assert "move" not in memory.build_context("hi", scenes=other).format()
+        assert "move" not in memory.build_context("reply", scenes=other).format()
+        assert "reply" not in subjects(memory.recall("reply move", scenes=[other]))
+        assert "reply" not in subjects(memory.recall_by_scene(other, match="both"))
+        memory.forget(scene=other)
+    assert "move" not in memory.build_context("hi", scenes="chan:tg").format()
+    assert "the move" in memory.build_context("hi", scenes=own).format()
+    assert memory.forget(scene=own).counts["relations"] == 1
+
+
+def test_all_that_is_above_a_long_key_is_inherited(memory: SceneMemory) -> None:
+    levels = [f"level{n:02}{'x' * 20}" for n in range(8)]
+    keys = ["/".join(levels[: n + 1]) for n in range(8)]
+    pinned(memory, *keys)
+    found = memory.recall_by_scene(keys[-1], match="inherit", limit=100)
+    assert sorted(subjects(found)) == sorted(keys)
+    assert found[0].asked == normalize_scene_key(keys[-1])
+
+
+@pytest.mark.parametrize("narrow", ["thread:", "topic:"])
+def test_a_key_that_was_cut_stays_its_peers_own(memory: SceneMemory, narrow: str) -> None:
+    peer = "chan:slack/peer:" + "x" * 60
+    key = f"{peer}/{narrow}{'y' * 40}"
+    memory.commit(
+        [Triple("reply", "must not mention", "the move", kind="rule", trust="confirmed")], scene=key
+    )
+    assert "the move" in memory.build_context("hi", scenes=key).format()
+    assert "the move" not in memory.build_context("hi", scenes="chan:slack").format()
+    if narrow == "thread:":
+        assert "the move" not in memory.build_context("hi", scenes=peer).format()
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("a/" * 2_000, "2000 levels"),
+        (["x", "／".join(["a"] * 33)], "33 levels"),
+        ("a/" * 4_000 + "b", "8001 characters"),
+        ("\u0e38\u0e48" * 20_000, "40000 characters"),
+        ([f"k{n}" for n in range(65)], "more than 64"),
+        (["k"] * 65, "more than 64"),
+    ],
+)
+def test_keys_past_all_reason_are_refused_before_they_are_worked_on(
+    memory: SceneMemory, keys: Any, words: str
+) -> None:
+    for call in (
+        lambda: memory.recall_by_scene(keys),
+        lambda: memory.recall("x", scenes=keys),
+        lambda: memory.build_context("x", scenes=keys),
+        lambda: memory.commit([Triple("a", "is", "b")], scene=keys),
+        lambda: memory.commit([Triple("a", "is", "b", scene=keys)]),
+        lambda: scene_keys_for(keys),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            call()
+    if isinstance(keys, str):
+        for each in (
+            lambda: memory.tag_scene(keys, [1]),
+            lambda: memory.untag_scene(keys),
+            lambda: memory.forget(scene=keys),
+            lambda: memory.scenes(keys),
+            lambda: memory.tag_scene_by_entity_glob(keys, "*"),
+        ):
+            with pytest.raises(InvalidArgument, match=words):
+                each()
+    assert memory.status().relations == 0
+
+
+def test_a_name_past_all_reason_makes_no_scene() -> None:
+    for call in (channel_scene, tool_scene, lambda name: scene_keys_for(peer=name)):
+        with pytest.raises(InvalidArgument, match="10000 characters"):
+            call("\u0e38\u0e48" * 5_000)
+
+
+def test_a_key_of_as_many_levels_as_allowed_is_inherited_from(memory: SceneMemory) -> None:
+    key = "/".join(["a"] * 32)
+    pinned(memory, "a", key)
+    assert len(memory.recall_by_scene(f"//{key}// /", match="inherit")) == 2
 
 
 def test_bad_arguments_of_recall_say_what_to_use(memory: SceneMemory) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import unicodedata
 
@@ -10,7 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemogram._native.scene_key import MAX_BYTES, normalize_scene_key
+from mnemogram._native.scene_key import (
+    IDENTITY_LEVELS,
+    MAX_BYTES,
+    normalize_scene_key,
+    normalized,
+    scene_level,
+    scene_path,
+)
 
 from ..reference import scene_key as reference
 
@@ -22,6 +30,20 @@ level_text = st.text(
     max_size=40,
 )
 key_text = st.lists(level_text, max_size=6).map("/".join)
+# Names of few, treacherous characters: two of them often differ in one alone, or in none.
+near_text = st.text(
+    st.sampled_from("aAàｃC+#_ -.:/\u3000\u0301ßẞsSİi\u0307ςσΣ🌙🌸\u200d\ufe0f\x00\ud800"),
+    max_size=5,
+)
+long_text = st.lists(
+    st.one_of(
+        level_text,
+        st.sampled_from(IDENTITY_LEVELS).flatmap(
+            lambda prefix: level_text.map(lambda name: prefix + name * 3)
+        ),
+    ),
+    max_size=8,
+).map("/".join)
 
 
 @pytest.mark.parametrize(
@@ -35,17 +57,28 @@ key_text = st.lists(level_text, max_size=6).map("/".join)
         ("团队", "团队"),
         ("chan:чат", "chan:чат"),
         ("ＣＨＡＮ：ｑｑ／ｐｅｅｒ", "chan:qq/peer"),
-        ("Straße", "strasse"),
+        ("Straße", "straße"),
+        ("STRAẞE", "straße"),
+        ("STRASSE", "strasse"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφοσ"),
+        ("İzmir", "i̇zmir"),
         ("cafe\u0301", "café"),
         ("हिन्दी/กำหนด/예약", "हिन्दी/กํ\u0e32หนด/예약"),
         ("a//b", "a/b"),
         ("/ a / \u3000 /b/", "a/b"),
-        ("__a__b__", "a_b"),
-        ("a % \\ * ? b", "a_b"),
+        ("a_b", "a_b"),
+        ("a \u3000\t b", "a_b"),
+        ("__a__b__", "a_b-mitvs5liz226"),
+        ("topic:c++", "topic:c-m4owytrmi4bb"),
+        ("topic:c#", "topic:c-ju6bqlfkvz5x"),
+        ("topic:c", "topic:c"),
+        ("a_b@x", "a_b_x-ckr4as5ngqg6"),
+        ("a+b@x", "a_b_x-6lomf2nvzqbl"),
+        ("chan:tg/peer:🌙", "chan:tg/peer:-ovzleow5suxp"),
         ("v1.2:beta-3", "v1.2:beta-3"),
-        ("a\x00b\ud800c", "a_b_c"),
-        ("🎉", ""),
+        ("🌙", "4liefjzxegzq"),
         (" \t\n", ""),
+        (" / \u3000// ", ""),
         ("", ""),
     ],
 )
@@ -53,8 +86,9 @@ def test_a_key_has_this_normal_form(key: str, normal: str) -> None:
     assert normalize_scene_key(key) == normal
 
 
-@given(key_text)
+@given(st.one_of(key_text, long_text))
 @example("x" * 97)
+@example("chan:" + "x" * 60 + "/peer:" + "ann" * 20 + "/topic:" + "t" * 50 + "/a/b")
 @example("a/" * 60)
 @example("好" * 40 + "/" + "好" * 40 + "/" + "好" * 40)
 @example("a" + "\u0301" * 200)
@@ -62,17 +96,123 @@ def test_the_native_form_is_the_reference_form(key: str) -> None:
     assert normalize_scene_key(key) == reference.normalize_scene_key(key)
 
 
-@given(key_text)
+@given(st.one_of(key_text, long_text))
 def test_normalising_again_changes_nothing(key: str) -> None:
     once = normalize_scene_key(key)
     assert normalize_scene_key(once) == once
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_keys_of_all_of_unicode_are_equal_only_where_their_names_are(one: str, two: str) -> None:
+    same = reference.names(one) == reference.names(two)
+    assert (normalize_scene_key(one) == normalize_scene_key(two)) == same
+
+
+@given(near_text, near_text)
+@example("c++", "c#")
+@example("c ", "C")
+@example("a b", "a_b")
+@example("a _b", "a__b")
+@example("_a", "a")
+@example("Straße", "Strasse")
+def test_keys_of_names_that_look_alike_are_equal_only_where_the_names_are(
+    one: str, two: str
+) -> None:
+    same = reference.names(one) == reference.names(two)
+    assert (normalize_scene_key(one) == normalize_scene_key(two)) == same
+    child, other = (normalize_scene_key(f"peer:{each}") for each in (one, two))
+    assert (child == other) == (reference.names(f"peer:{one}") == reference.names(f"peer:{two}"))
+
+
+# What folds, what is lost, and all else that is not one of the long runs of Han, Hangul,
+# private and unassigned characters.
+VARIED = (range(0x3500), range(0x9F00, 0xAC10), range(0xD790, 0xE010), range(0xF8F0, 0x1FC00))
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [VARIED, pytest.param((range(0x110000),), marks=pytest.mark.long)],
+    ids=["varied", "all"],
+)
+def test_no_two_characters_of_unicode_make_one_key_but_by_folding(codes: tuple[range, ...]) -> None:
+    folded: dict[str, list[str]] = {}
+    for code in itertools.chain(*codes):
+        character = chr(code)
+        key = normalize_scene_key(f"peer:{character}")
+        assert key.startswith("peer:")
+        assert normalize_scene_key(key) == key
+        names = reference.names(f"peer:{character}")
+        assert folded.setdefault(key, names) == names
+
+
+@given(near_text, near_text)
+def test_nothing_but_a_key_itself_is_named_like_the_key(one: str, two: str) -> None:
+    key = normalize_scene_key(one)
+    if normalize_scene_key(two) == key:
+        assert reference.names(two) in (reference.names(one), reference.names(key))
+
+
+@given(level_text)
+def test_a_level_is_dropped_only_where_it_is_white_space(name: str) -> None:
+    assert bool(scene_level(name)) == bool(name.strip())
+    assert "/" not in scene_level(name)
+    parts = normalize_scene_key(f"chan:tg/{name}/x").split("/")
+    assert len(parts) == 2 + len(reference.names(name))
+
+
+@given(level_text.filter(lambda name: "/" not in reference.folded(name)))
+def test_a_level_without_a_slash_is_what_it_is_in_a_key(name: str) -> None:
+    assert normalize_scene_key(scene_level(name)) == normalize_scene_key(name)
+
+
+def test_a_slash_inside_a_level_is_not_the_space_or_the_sign_that_stands_for_it() -> None:
+    names = ("a/b", "a b", "a_b", "a//b", "a\\b", "ab", "/ab", "a-b")
+    assert len({scene_level(each) for each in names}) == len(names) - 1
+    assert scene_level("a b") == scene_level("a_b") == "a_b"
+    assert scene_level("a／b") == scene_level("a/b")
+
+
+@given(long_text)
+def test_the_path_of_a_key_is_the_key_of_each_of_its_levels(key: str) -> None:
+    levels = reference.names(key)
+    whole = ["/".join(levels[: depth + 1]) for depth in range(len(levels))]
+    assert scene_path(key) == [reference.normalize_scene_key(each) for each in whole]
+    assert scene_path(key)[-1:] == [each for each in [normalize_scene_key(key)] if each]
+
+
+@given(long_text)
+@example("chan:" + "x" * 60 + "/peer:" + "ann" * 20 + "/topic:" + "t" * 50)
+@example("chan:slack/peer:" + "x" * 60 + "/thread:" + "y" * 30)
+@example("chan:slack/peer:" + "x" * 60 + "/topic:" + "y" * 30 + "/more:" + "z" * 90)
+def test_a_cut_key_still_says_that_it_is_somebodys(key: str) -> None:
+    def owned(level: str) -> bool:
+        return level.startswith(IDENTITY_LEVELS)
+
+    if any(map(owned, reference.names(key))):
+        assert any(map(owned, normalize_scene_key(key).split("/")))
+    last = reference.names(key)[-1:]
+    if last and owned(last[0]):
+        assert owned(normalize_scene_key(key).split("/")[-1])
+
+
+@given(
+    st.text(st.sampled_from("a가각ᄀ\u1161\u0e38\u0e48\u0308\u0323\u0345\u0344ﷺ①é"), max_size=700)
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_the_linear_normal_form_is_the_normal_form(form: str, text: str) -> None:
+    assert normalized(form, text) == unicodedata.normalize(form, text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", ["\u0e38\u0e48", "\u0308\u0323", "a/", "🎉", "\u0345"])
+def test_a_key_of_many_thousand_levels_or_marks_is_made(unit: str) -> None:
+    assert len(normalize_scene_key(unit * 50_000).encode()) <= MAX_BYTES
 
 
 @given(key_text)
 def test_a_normal_form_stays_within_its_limit_and_alphabet(key: str) -> None:
     normal = normalize_scene_key(key)
     assert len(normal.encode()) <= MAX_BYTES
-    assert unicodedata.normalize("NFKC", normal.casefold()) == normal
+    assert reference.folded(normal) == normal
     if normal:
         for level in normal.split("/"):
             assert level.strip("_") == level != ""
@@ -86,7 +226,9 @@ def test_a_child_starts_with_its_parent_wherever_there_is_room(parent: str, leve
         assert below == above
     elif not above:
         assert below == normalize_scene_key(level)
-    elif len(above.encode()) <= MAX_BYTES - 15:
+    elif len(above.encode()) <= MAX_BYTES - 15 - (
+        8 if any(map(reference.identity, reference.names(level))) else 0
+    ):
         assert below.startswith(above + "/")
     else:
         assert below != above

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Normal form of scene keys."""
 
-MAX_BYTES: int
+from typing import Final, Literal
+
+MAX_BYTES: Final[int]
+IDENTITY_LEVELS: Final[tuple[str, ...]]
 
 def normalize_scene_key(key: str) -> str: ...
+def scene_path(key: str) -> list[str]: ...
+def scene_level(name: str) -> str: ...
+def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str: ...

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
+from mnemogram._native.scene_key import scene_path
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory.models import TRUST_RANK
-from mnemogram.text import normalize_scene_key
 
 __all__ = [
     "checked_ids",
@@ -17,10 +17,18 @@ __all__ = [
     "checked_trust",
     "one_of",
     "scene_keys",
+    "scene_paths",
     "strings",
     "unit_interval",
     "whole_number",
+    "within_key",
 ]
+
+#: Characters and levels of a scene key as it is given, and keys given at once.
+MAX_KEY_CHARS: Final = 4_096
+MAX_KEY_LEVELS: Final = 32
+MAX_KEYS: Final = 64
+_KEY_HINT: Final = "Pass a key like 'chan:qq/peer:group_1'."
 
 
 def one_of(value: Any, allowed: Iterable[str], field: str) -> None:
@@ -68,31 +76,63 @@ def strings(value: Any, name: str) -> list[str]:
     return values
 
 
-def scene_keys(value: Any, field: str = "scene") -> tuple[str, ...]:
-    """Return the normalised keys of one key or several, without repeats and blanks.
+def within_key(text: str, field: str) -> str:
+    """Return a text that is short enough to be part of a scene key, before it is folded.
 
     Raises:
-        InvalidArgument: not a string nor strings.
+        InvalidArgument: it has more than 4,096 characters.
+    """
+    if len(text) > MAX_KEY_CHARS:
+        raise InvalidArgument(
+            f"{field} has {len(text)} characters; a scene key has at most {MAX_KEY_CHARS}",
+            hint=_KEY_HINT,
+        )
+    return text
+
+
+def scene_paths(value: Any, field: str = "scene") -> dict[str, tuple[str, ...]]:
+    """Return the normalised keys of one key or several, without repeats and blanks.
+
+    Each comes with itself and all that is above it, the nearest first. A key that is too long
+    to be kept whole loses levels to its hash; those above it are taken from it as it was given.
+
+    Raises:
+        InvalidArgument: not a string nor strings, too many of them, or one that is too long
+            or has too many levels.
     """
     if value is None:
-        return ()
+        return {}
     values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, Iterable):
+    if isinstance(values, bytes) or not isinstance(values, Iterable):
         raise InvalidArgument(
-            f"{field} must be a string, not {type(value).__name__}",
-            hint="Pass a key like 'chan:qq/peer:group_1'.",
+            f"{field} must be a string or a list of strings, not {type(value).__name__}",
+            hint=_KEY_HINT,
         )
-    keys: dict[str, None] = {}
-    for each in values:
+    paths: dict[str, tuple[str, ...]] = {}
+    for count, each in enumerate(values, 1):
         if not isinstance(each, str):
             raise InvalidArgument(
-                f"{field} must be a string, not {type(each).__name__}",
-                hint="Pass a key like 'chan:qq/peer:group_1'.",
+                f"{field} must be strings, not {type(each).__name__}", hint=_KEY_HINT
             )
-        key = normalize_scene_key(each)
-        if key:
-            keys[key] = None
-    return tuple(keys)
+        if count > MAX_KEYS:
+            raise InvalidArgument(
+                f"{field} holds more than {MAX_KEYS} keys",
+                hint="Pass the keys of the present situation only.",
+            )
+        path = scene_path(within_key(each, field))
+        if len(path) > MAX_KEY_LEVELS:
+            raise InvalidArgument(
+                f"{field} has {len(path)} levels; a scene key has at most {MAX_KEY_LEVELS}",
+                hint=_KEY_HINT,
+            )
+        if path:
+            paths[path[-1]] = tuple(reversed(path))
+    return paths
+
+
+def scene_keys(value: Any, field: str = "scene") -> tuple[str, ...]:
+    """Return the normalised keys of one key or several; see :func:`scene_paths`."""
+    return tuple(scene_paths(value, field))
 
 
 def checked_ids(values: Iterable[int]) -> list[int]:
@@ -112,7 +152,7 @@ def checked_key(key: Any) -> str:
     if not keys or not isinstance(key, str):
         raise InvalidArgument(
             f"nothing is left of the scene key {key!r}",
-            hint="Pass a key like 'chan:qq/peer:group_1'.",
+            hint=_KEY_HINT,
         )
     return keys[0]
 

@@ -14,7 +14,7 @@ from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation, Value
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
-from mnemogram.text import cut, normalize_scene_key
+from mnemogram.text import cut
 
 __all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]
 
@@ -325,9 +325,9 @@ def _narrower(connection: Connection, key: str) -> Iterator[tuple[int, str]]:
                 yield scene_id, each
 
 
-def _pins(connection: Connection, raw: str, most: int) -> Iterator[scenes.Pin]:
-    key = normalize_scene_key(raw)
-    for each in scenes.ancestors(raw):
+def _pins(connection: Connection, path: Sequence[str], most: int) -> Iterator[scenes.Pin]:
+    key = path[0]
+    for each in path:
         for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
             yield from scenes.heads(connection, scene_id, each, key, most, scenes.RULES_FIRST)
     for scene_id, each in _narrower(connection, key):
@@ -369,22 +369,22 @@ def authority(relation: Relation) -> Literal["rule", "unconfirmed", "memory", "d
 
 
 def scene_lines(
-    connection: Connection, keys: Iterable[str], *, limit: int, seen: frozenset[int]
+    connection: Connection, asked: Iterable[Sequence[str]], *, limit: int, seen: frozenset[int]
 ) -> tuple[list[ContextLine], int]:
     """Return what applies in a situation, in order, and how much more there is.
 
-    For each key: what is pinned to it and to all above it; and, last and marked as
-    such, what is pinned below it, except below a level that names somebody. So a
-    key that names a peer gets what holds for its channel too and never another
-    peer's rules, and a channel alone gets no peer's.
+    For each key, given with all above it: what is pinned to any of them; and, last
+    and marked as such, what is pinned below it, except below a level that names
+    somebody. So a key that names a peer gets what holds for its channel too and never
+    another peer's rules, and a channel alone gets no peer's.
 
     Of two relations of a single-valued type and the same subject, the one pinned
     nearest to the situation stands; what is in ``seen`` is left out unless it is
     a confirmed rule.
     """
     best: dict[int, scenes.Pin] = {}
-    for raw in keys:
-        for pin in _pins(connection, raw, limit + 8):
+    for path in asked:
+        for pin in _pins(connection, path, limit + 8):
             held = best.get(pin.relation_id)
             if held is None or _order(pin) < _order(held):
                 best[pin.relation_id] = pin
@@ -421,11 +421,11 @@ SELECT e.name FROM scene_refs AS p JOIN entities AS e ON e.id = p.ref_id
 """
 
 
-def pinned_names(connection: Connection, keys: Iterable[str]) -> list[str]:
+def pinned_names(connection: Connection, asked: Iterable[Sequence[str]]) -> list[str]:
     """Return names of the entities pinned to scenes and to what is above them."""
     names: dict[str, None] = {}
-    for raw in keys:
-        for each in scenes.ancestors(raw):
+    for path in asked:
+        for each in path:
             for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
                 names.update(
                     (row[0], None) for row in each_row(connection, _PINNED_ENTITIES, (scene_id,))

@@ -101,11 +101,6 @@ def triples_from_document(document: Document | Mapping[str, Any] | Any) -> list[
     source = _text(_field(document, "source"), "source")
     title = _text(_field(document, "title", "name"), "title")
     scene = channel_scene(source)
-    if not scene:
-        raise InvalidArgument(
-            f"nothing of the source {source!r} can be part of a scene key",
-            hint="Name the source with letters or digits.",
-        )
     found: list[Triple] = []
     for position, fact in enumerate(_field(document, "facts", "triples") or ()):
         found.append(replace(as_triple(fact, position, "facts"), scene=scene, trust="document"))

@@ -26,6 +26,7 @@ from mnemogram.memory.names import fold_name
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.recall import query_terms
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.memory.schema import last_merging_scene
 from mnemogram.text import normalize_scene_key
 
 __all__ = ["backup", "check", "noise", "orphans", "scene_stats", "scrub", "stale_pins"]
@@ -420,6 +421,48 @@ def _wrong_names(connection: Connection) -> Iterator[Problem]:
         )
 
 
+_OF_TWO: Final = """
+SELECT s.key FROM scenes AS s
+ WHERE s.id <= ? AND (SELECT count(*) FROM scene_refs WHERE scene_id = s.id) > 1
+ ORDER BY s.key
+"""
+
+
+def scenes_of_two(connection: Connection) -> list[str]:
+    """Return keys that may hold what was told in several situations.
+
+    They were made when symbols were lost from keys without a trace, and more than one thing
+    is pinned to them.
+    """
+    return [row[0] for row in each_row(connection, _OF_TWO, (last_merging_scene(connection),))]
+
+
+def warning_of_two(connection: Connection, key: str | None) -> tuple[str, ...]:
+    """Return what to say before what is pinned at or below a key is forgotten."""
+    within = [
+        each
+        for each in (scenes_of_two(connection) if key is not None else ())
+        if f"{each}/".startswith(f"{key}/")
+    ]
+    if not within:
+        return ()
+    listed = ", ".join(within[:20])
+    return (f"may hold what was told of other names without their symbols, see check(): {listed}",)
+
+
+def _merged_scenes(connection: Connection) -> Iterator[Problem]:
+    keys = scenes_of_two(connection)
+    if keys:
+        listed = ", ".join(keys[:20]) + (", ..." if len(keys) > 20 else "")
+        yield Problem(
+            "key_may_hold_two",
+            len(keys),
+            f"scenes of an earlier release, whose keys lost their symbols: {listed}",
+            "look with recall_by_scene(key); untag_scene(key), and tag_scene() with the full name",
+            "warning",
+        )
+
+
 def _shown(connection: Connection) -> Iterator[Problem]:
     """Recall every scene as a reader would, and look at what comes."""
     wrong = 0
@@ -470,6 +513,7 @@ def check(database: Database) -> CheckReport:
     problems: list[Problem] = []
     parts: tuple[Callable[[Connection], Iterator[Problem]], ...] = (
         _wrong_names,
+        _merged_scenes,
         _shown,
     )
     # A fresh connection: quick_check on one that has used the index before may compare

@@ -80,7 +80,7 @@ class Triple(Value):
         confidence: 0 to 1; also the weight of the pin to the scene.
         sentence: the original words it was learnt from.
         scene: key, or keys, of the situation in which it applies. None takes the
-            batch's scene; one of which nothing is left (``""``) means no scene.
+            batch's scene; a blank one means no scene.
         kind: ``rule`` constrains how to act, ``preference`` what is liked.
         trust: ``confirmed`` by the user, ``observed`` in conversation, or read in
             a ``document``, which is never worded as an instruction.

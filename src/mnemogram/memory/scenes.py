@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
-from unicodedata import normalize
 
+from mnemogram._native.scene_key import IDENTITY_LEVELS, scene_level
 from mnemogram.database import Connection
-from mnemogram.errors import InvalidArgument
+from mnemogram.memory.arguments import scene_keys, within_key
 from mnemogram.memory.models import Relation, Trust
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.text import normalize_scene_key
 
 __all__ = [
-    "ancestors",
+    "IDENTITY_LEVELS",
     "channel_scene",
     "pin_entity",
     "pin_relation",
@@ -28,15 +28,14 @@ __all__ = [
 
 # --- keys ------------------------------------------------------------------------------
 
-#: Levels that say with whom or where exactly: what is pinned below one of them is that
-#: one's own, and is never taken from a key that does not name it.
-IDENTITY_LEVELS: Final = ("group:", "peer:", "room:", "session:", "thread:", "user:")
+# What is pinned below one of IDENTITY_LEVELS is that one's own, and is never taken from a
+# key that does not name it.
 
 
 def _level(prefix: str, name: object) -> str:
     """Return one level of a key; a slash in the name does not make two of it."""
-    key = normalize_scene_key(normalize("NFKC", str(name)).replace("/", " "))
-    return f"{prefix}:{key}" if key else ""
+    bare = str(name).strip()
+    return scene_level(f"{prefix}:{within_key(bare, prefix)}") if bare else ""
 
 
 def channel_scene(name: str) -> str:
@@ -79,20 +78,7 @@ def scene_keys_for(
         own = payload.get("scene")
     else:
         own = getattr(payload, "scene", None)
-    keys: list[str] = []
-    if own is not None:
-        if not isinstance(own, (str, list, tuple, set, frozenset)):
-            raise InvalidArgument(
-                f"scene must be a string or a list of strings, not {type(own).__name__}",
-                hint="Pass a key like 'chan:qq/peer:group_1'.",
-            )
-        for each in (own,) if isinstance(own, str) else own:
-            if not isinstance(each, str):
-                raise InvalidArgument(
-                    f"scene must be a string, not {type(each).__name__}",
-                    hint="Pass a key like 'chan:qq/peer:group_1'.",
-                )
-            keys.append(normalize_scene_key(each))
+    keys = list(scene_keys(own))
     levels = [
         _level(prefix, value)
         for prefix, value in (("chan", channel), ("peer", peer))
@@ -102,17 +88,6 @@ def scene_keys_for(
     if tool is not None:
         keys.append(tool_scene(tool))
     return [each for each in dict.fromkeys(keys) if each]
-
-
-def ancestors(key: str) -> list[str]:
-    """Return the normalised key and all above it, the nearest first.
-
-    A key that is longer than the limit loses levels to its hash; those are taken
-    from the key as it was given.
-    """
-    levels = normalize("NFKC", key).split("/")
-    found = [normalize_scene_key("/".join(levels[:n])) for n in range(len(levels), 0, -1)]
-    return [each for each in dict.fromkeys(found) if each]
 
 
 # --- pins ------------------------------------------------------------------------------
@@ -463,9 +438,16 @@ def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
 
 
 def recall(
-    connection: Connection, asked: Iterable[str], *, limit: int, match: str
+    connection: Connection, asked: Iterable[Sequence[str]], *, limit: int, match: str
 ) -> list[Relation]:
-    """Return the relations pinned to any of the keys; see ``SceneMemory.recall_by_scene``."""
+    """Return the relations pinned to any of the keys; see ``SceneMemory.recall_by_scene``.
+
+    Args:
+        connection: to the file.
+        asked: each key with all above it, the nearest first.
+        limit: most relations to return.
+        match: ``subtree``, ``inherit`` or ``both``.
+    """
     best: dict[int, Pin] = {}
 
     def offer(pins: Iterable[Pin]) -> None:
@@ -474,16 +456,11 @@ def recall(
             if held is None or (-each.weight, each.distance) < (-held.weight, held.distance):
                 best[each.relation_id] = each
 
-    for raw in asked:
-        key = normalize_scene_key(raw)
-        if not key:
-            continue
+    for key, *above in asked:
         if match in ("subtree", "both"):
             offer(_subtree(connection, key, limit))
         if match in ("inherit", "both"):
-            for each in ancestors(raw):
-                if match == "both" and each == key:
-                    continue
+            for each in above if match == "both" else (key, *above):
                 for scene_id, _ in each_row(connection, EXACT, {"key": each}):
                     offer(heads(connection, scene_id, each, key, limit))
     order = sorted(best.values(), key=lambda pin: (pin.weight, pin.told_at, pin.relation_id))

@@ -7,7 +7,7 @@ from typing import Final
 
 from mnemogram.database import Connection, Schema
 
-__all__ = ["SCHEMA"]
+__all__ = ["SCHEMA", "last_merging_scene"]
 
 _APPLICATION_ID: Final = 0x6D6E6773  # "mngs"
 
@@ -178,10 +178,28 @@ _TABLES: Final = (
 )
 
 
+# Up to version 1 a key lost its symbols without a trace: 'topic:c++' and 'topic:c' were one
+# scene. The names themselves were never kept, so that which of them a scene was made for
+# cannot be told from the file; which scenes were made that way can.
+_LAST_MERGING_SCENE: Final = "last_merging_scene"
+_MARK_SCENES: Final = """
+INSERT INTO meta (key, value) SELECT ?, CAST(max(id) AS TEXT) FROM scenes HAVING max(id) > 0
+"""
+
+
 def _upgrade(connection: Connection, version: int) -> None:
     if version < 1:
         for statement in _TABLES:
             connection.execute(statement)
+    elif version < 2:
+        connection.execute(_MARK_SCENES, (_LAST_MERGING_SCENE,))
 
 
-SCHEMA: Final = Schema(application_id=_APPLICATION_ID, version=1, upgrade=_upgrade)
+def last_merging_scene(connection: Connection) -> int:
+    """Return the largest id of a scene whose key may stand for several names, or 0."""
+    if int(connection.one("PRAGMA user_version")) < 2:  # read-only, so not upgraded
+        return int(connection.one("SELECT coalesce(max(id), 0) FROM scenes"))
+    return int(connection.one("SELECT value FROM meta WHERE key = ?", (_LAST_MERGING_SCENE,)) or 0)
+
+
+SCHEMA: Final = Schema(application_id=_APPLICATION_ID, version=2, upgrade=_upgrade)

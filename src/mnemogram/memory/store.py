@@ -16,7 +16,13 @@ from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
 from mnemogram.errors import InvalidArgument, QueryTimeout
 from mnemogram.memory import context as contexts
 from mnemogram.memory import graph, index, recall, scenes, selection, vectors
-from mnemogram.memory.arguments import checked_ids, scene_keys, strings, whole_number
+from mnemogram.memory.arguments import (
+    checked_ids,
+    scene_keys,
+    scene_paths,
+    strings,
+    whole_number,
+)
 from mnemogram.memory.context import Budget, Context, Language
 from mnemogram.memory.models import (
     MATCHES,
@@ -251,9 +257,9 @@ class SceneMemory(Upkeep):
                 f"match must be one of {', '.join(MATCHES)}, not {match!r}",
                 hint="'subtree' is the default.",
             )
-        asked = strings(keys, "keys")
+        asked = scene_paths(keys, "keys")
         with self._database.read() as connection:
-            found = scenes.recall(connection, asked, limit=limit, match=match)
+            found = scenes.recall(connection, asked.values(), limit=limit, match=match)
         return Recall(tuple(found), search_path="scene")
 
     def recall(
@@ -460,17 +466,17 @@ class SceneMemory(Upkeep):
         )
         budget.check()
         names, ids = _seen(seen)
-        keys = scene_keys(scenes, "scenes")
-        raw = strings(scenes, "scenes") if keys else []
+        asked = scene_paths(scenes, "scenes")
+        keys = tuple(asked)
         lines: list[contexts.ContextLine] = []
         omitted = 0
         pinned: list[str] = []
         if keys:
             with self._database.read() as connection:
                 lines, omitted = contexts.scene_lines(
-                    connection, raw, limit=max_items, seen=frozenset(ids)
+                    connection, asked.values(), limit=max_items, seen=frozenset(ids)
                 )
-                pinned = contexts.pinned_names(connection, raw)
+                pinned = contexts.pinned_names(connection, asked.values())
         context = Context(
             lines=tuple(lines),
             scenes=keys,

@@ -370,14 +370,16 @@ class Upkeep:
             with self._read_only() as connection:
                 doomed = selection.doomed(connection, ids, entity, session_id, key, everything)
                 relations = tuple(scenes.whole(connection, doomed[: maintenance.LISTED]))
-            return SweepReport({"relations": len(doomed)}, relations, dry_run=True)
+                warning = maintenance.warning_of_two(connection, key)
+            return SweepReport({"relations": len(doomed)}, relations, dry_run=True, notes=warning)
         with self._database.write() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             doomed = selection.doomed(connection, ids, entity, session_id, key, everything)
             relations = tuple(scenes.whole(connection, doomed[: maintenance.LISTED]))
+            warning = maintenance.warning_of_two(connection, key)
             counts = selection.forget(connection, doomed, entity, session_id, key, everything)
             index.ensure(connection)  # a stale one still holds the words
-        notes = list(maintenance.scrub(self._database))
+        notes = [*warning, *maintenance.scrub(self._database)]
         copies = maintenance.backups(self._database)
         if not keep_backups:
             for each in copies:
