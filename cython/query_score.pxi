@@ -113,6 +113,9 @@ cdef class Scorer:
             columns: its texts as str or UTF-8 bytes, in the order of the columns' weights;
                 ``None`` is an empty column.
 
+        Returns:
+            Its length in tokens.
+
         Raises:
             ValueError: another number of columns than there are weights.
         """
@@ -167,6 +170,7 @@ cdef class Scorer:
         self.scored[self.nrow] = score
         self.lengths[self.nrow] = grams
         self.nrow += 1
+        return length
 
     def parts(self, Py_ssize_t row):
         """Return what each phrase gives a row, by place among the phrases; without the rest.

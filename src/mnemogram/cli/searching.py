@@ -65,6 +65,11 @@ READ_END: Final = 10
     help="Seconds.",
 )
 @click.option("--cursor", help="Go on after an earlier answer.")
+@click.option(
+    "--recency",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Half-life in days: a match so much older than the newest counts half.",
+)
 @store_options
 def search(
     env: Env,
@@ -82,6 +87,7 @@ def search(
     current_session: str | None,
     timeout: float,
     cursor: str | None,
+    recency: float | None,
 ) -> int:
     """Find conversations that hold the words of QUERY.
 
@@ -108,6 +114,7 @@ def search(
             current_session=current_session,
             timeout=timeout,
             cursor=cursor,
+            recency=recency,
         )
         elapsed = time.perf_counter() - start
     if env.json:

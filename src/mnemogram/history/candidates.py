@@ -128,6 +128,7 @@ def from_index(
     check: Matcher | None = None,
     weights: Sequence[float] = (1.0,),
     first: int = CANDIDATE_LIMIT,
+    recent: bool = False,
 ) -> Found:
     """Return the visible messages that an FTS table finds, the best of them at least.
 
@@ -139,6 +140,7 @@ def from_index(
         check: keeps only rows whose text it matches.
         weights: weight of each phrase of the expression, the last one for the rest.
         first: how many of the best ranked are enough, if they hold the lineages wanted.
+        recent: the newest matches belong to the best.
 
     Raises:
         QueryTimeout: not even the newest matches could be had in time.
@@ -161,6 +163,10 @@ def from_index(
         with share_of_deadline(connection, _RANKING_SHARE):
             score = _score_sql(connection, table, weights)
             _by_rank(connection, visibility, table, expression, score, rows, wanted, first, found)
+            if recent and not found.exhausted:
+                found.add(
+                    _newest(connection, visibility, table, expression, rows, CANDIDATE_LIMIT, score)
+                )
     except QueryTimeout:
         connection.check_deadline()
         if found.candidates:
@@ -190,13 +196,15 @@ def _by_rank(
     """
     # Newest first, so that of equal scores the newest stay and the sorter keeps what it
     # has; sorting by (score, rowid DESC) would make it take in nearly every row.
-    best = list(
+    best: list[tuple[int, float]] = list(
         connection.execute(
             f"SELECT id, score FROM (SELECT rowid AS id, {score} AS score FROM {table}"
             f" WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT -1) ORDER BY score LIMIT ?",
             (expression, CANDIDATE_LIMIT),
         )
     )
+    if len(best) > first or len(best) == CANDIDATE_LIMIT:
+        best = _newest_of_ties(connection, table, expression, score, best)
     where, bindings = visibility.predicate()
     failed: set[int] = set()
     looked = 0
@@ -226,7 +234,7 @@ def _by_rank(
         f" WHERE {table} MATCH :expression AND {where}"
         " AND m.session_id NOT IN (SELECT value FROM json_each(:known))"
         " AND m.id NOT IN (SELECT value FROM json_each(:failed))"
-        " ORDER BY score, m.id DESC LIMIT :limit"
+        " ORDER BY score, moment DESC, m.id DESC LIMIT :limit"
     )
     for _ in range(_MOST_ROUNDS):
         if lineages_of(found.candidates) >= wanted:
@@ -251,6 +259,70 @@ def _by_rank(
             return
 
 
+def _moments(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
+    return dict(
+        connection.execute(
+            "SELECT m.id, m.timestamp FROM json_each(?) AS wanted"
+            " CROSS JOIN messages AS m ON m.id = wanted.value",
+            (json.dumps(list(ids)),),
+        )
+    )
+
+
+def _newest_of_ties(
+    connection: Connection,
+    table: str,
+    expression: str,
+    score: str,
+    best: list[tuple[int, float]],
+) -> list[tuple[int, float]]:
+    """Order equal scores by time, newest first; so also those that the cut goes through.
+
+    The best come in the order of ids, which is that of time where messages were stored as
+    they were said. Where others of the last score may be newer, as after an import that
+    began with the newest, all of that score are looked at.
+    """
+    moments = _moments(connection, (each for each, _ in best))
+    worst = best[-1][1]
+    tied = [each for each, value in best if value == worst]
+    if len(best) == CANDIDATE_LIMIT and connection.one(
+        "SELECT 1 FROM messages INDEXED BY messages_by_time WHERE timestamp > ? AND id < ?"
+        " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
+        (min(moments.get(each, 0) for each in tied), min(tied)),
+    ):
+        every = {
+            row_id
+            for (row_id,) in connection.execute(
+                f"SELECT id FROM (SELECT rowid AS id, {score} AS score FROM {table}"
+                f" WHERE {table} MATCH ? LIMIT -1) WHERE score = ?",
+                (expression, worst),
+            )
+        }
+        newest = _newest_among(connection, every, len(tied))
+        moments |= newest
+        best = [pair for pair in best if pair[1] != worst] + [(each, worst) for each in newest]
+    return sorted(best, key=lambda pair: (pair[1], -moments.get(pair[0], 0), -pair[0]))
+
+
+def _newest_among(connection: Connection, ids: set[int], wanted: int) -> dict[int, int]:
+    """Return the newest of some messages, with their times."""
+    rows = connection.one("SELECT max(id) FROM messages") or 0
+    if len(ids) * len(ids) > wanted * rows:
+        # So many that the newest messages of all soon hold enough of them.
+        found: dict[int, int] = {}
+        for row_id, moment in connection.execute(
+            "SELECT id, timestamp FROM messages INDEXED BY messages_by_time"
+            " ORDER BY timestamp DESC, id DESC"
+        ):
+            if row_id in ids:
+                found[row_id] = moment
+                if len(found) >= wanted:
+                    break
+        return found
+    moments = _moments(connection, ids)
+    return dict(sorted(moments.items(), key=lambda pair: (-pair[1], -pair[0]))[:wanted])
+
+
 def _newest(
     connection: Connection,
     visibility: Visibility,
@@ -258,12 +330,13 @@ def _newest(
     expression: str,
     rows: _Rows,
     wanted: int,
+    score: str = "0.0",
 ) -> Found:
     """The last matches by id, which FTS5 gives one by one without ranking them."""
     where, bindings = visibility.predicate()
     found = Found()
     cursor = connection.execute(
-        f"SELECT {_columns('0.0', visibility.moment)}"
+        f"SELECT {_columns(score, visibility.moment)}"
         f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
         " CROSS JOIN sessions AS s ON s.id = m.session_id"
         f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC",

@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from mnemogram._native.query import Matcher, Node, Or, Phrase, Scorer, compile, tokenizer_for
@@ -32,6 +32,9 @@ MOST_SCORED: Final = 150
 _SCORED_CHARS: Final = 16_384
 #: Counting a term's matches stops here: beyond it, about how many is enough.
 _MOST_COUNTED: Final = 2_000
+#: Share of a score down to which another is nearly the same, and tokens of a short text.
+_NEAR: Final = 0.8
+_SHORT: Final = 30
 #: How much a hit one and two messages away counts for its neighbour.
 _NEIGHBOUR: Final = (0.0, 0.25, 0.12)
 
@@ -161,13 +164,16 @@ def rerank(
     evidence: Evidence,
     *,
     most: int = MOST_SCORED,
+    half_life: int | None = None,
 ) -> list[Candidate]:
     """Score the best candidates exactly; the others stay below them in their order.
 
     Args:
         most: how many candidates are read, and the best of how many lineages.
+        half_life: microseconds by which an older message counts half; None for no matter.
     """
-    candidates.sort(key=lambda each: (-each.score, -each.id))
+    _age(candidates, half_life)
+    candidates.sort(key=_best_first)
     # Every lineage keeps its best candidate in, however many another one has.
     heads: dict[int, Candidate] = {}
     for each in candidates:
@@ -175,6 +181,7 @@ def rerank(
     chosen = {each.id: each for each in candidates[:most]}
     chosen |= {each.id: each for each in list(heads.values())[:most]}
     scorer = evidence.scorer()
+    lengths: dict[int, int] = {}
     rows: list[int] = []
     for row_id, *columns in connection.execute(
         # As bytes, which is what the scorer reads: the texts are never decoded.
@@ -184,7 +191,7 @@ def rerank(
         (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
     ):
         connection.check_deadline()
-        scorer.add(*columns)
+        lengths[row_id] = scorer.add(*columns)
         rows.append(row_id)
     scores = dict(zip(rows, scorer.scores(), strict=True))
     places = {each: place for place, each in enumerate(rows)}
@@ -194,8 +201,58 @@ def rerank(
             each.parts = scorer.parts(places[each.id])
         else:
             each.score = -1.0 / (1.0 + max(0.0, each.score))  # below all scored, order kept
-    _add_neighbours(connection, [each for each in candidates if each.id in scores])
+    scored = [each for each in candidates if each.id in scores]
+    _newer_first(scored, lengths)
+    _add_neighbours(connection, scored)
+    # The last of many has fewer neighbours than those before it.
+    for _, members in groupby(
+        sorted(scored, key=lambda each: each.session.id), key=lambda each: each.session.id
+    ):
+        _newer_first(list(members), lengths)
+    _age(scored, half_life)
     return candidates
+
+
+def _best_first(candidate: Candidate) -> tuple[float, bool, int, int]:
+    return (-candidate.score, *candidate.age, -candidate.id)
+
+
+def _age(candidates: list[Candidate], half_life: int | None) -> None:
+    """Let what is older than the newest count less: half after each half-life.
+
+    What has no time counts like the oldest.
+    """
+    times = [each.timestamp for each in candidates if each.timestamp is not None]
+    if half_life is None or not times:
+        return
+    newest, oldest = max(times), min(times)
+    for each in candidates:
+        moment = oldest if each.timestamp is None else each.timestamp
+        each.score *= 0.5 ** ((newest - moment) / half_life)
+
+
+def _newer_first(candidates: list[Candidate], lengths: Mapping[int, int]) -> None:
+    """Of short texts that hold the same of a query and score nearly the same, put the newer first.
+
+    What decides between them is mostly a word more or less. They exchange their scores, so
+    that what stands between them keeps its place.
+    """
+    ranked = [each for each in sorted(candidates, key=_best_first) if lengths[each.id] <= _SHORT]
+    done: set[int] = set()
+    for place, leader in enumerate(ranked):
+        if leader.id in done:
+            continue
+        near = [leader]
+        for each in ranked[place + 1 :]:
+            if each.score < _NEAR * leader.score:
+                break
+            if each.id not in done and each.parts.keys() == leader.parts.keys():
+                near.append(each)
+        done.update(each.id for each in near)
+        scores = [each.score for each in near]
+        near.sort(key=lambda each: each.age)  # stable: of one time the better
+        for each, score in zip(near, scores, strict=True):
+            each.score = score
 
 
 def _add_neighbours(connection: Connection, candidates: list[Candidate]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
@@ -40,6 +41,7 @@ class Request:
     seen: frozenset[int]
     fingerprint: str
     budget: int
+    recency: int | None = None
     cascade: bool = True
     #: Filled while searching: indexes found damaged, with the error.
     damaged: dict[str, str] = field(default_factory=dict)
@@ -98,6 +100,23 @@ def checked_sources(value: Any, all_sources: bool) -> tuple[str, ...] | None:
     return sources
 
 
+def _half_life(value: Any) -> int | None:
+    """Return a half-life in microseconds."""
+    if value is None:
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            value = timedelta(days=value)
+        except (OverflowError, ValueError):
+            value = timedelta(0)
+    if not isinstance(value, timedelta) or value <= timedelta(0):
+        raise InvalidArgument(
+            "recency must be a half-life of more than nothing: a timedelta, or days",
+            hint="Leave it out, or give timedelta(days=30).",
+        )
+    return value // timedelta(microseconds=1)
+
+
 def fingerprint_of(*asked: Any) -> str:
     """Return a short name of what was asked, which a cursor belongs to."""
     return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -120,6 +139,7 @@ def checked_request(
     timeout: float,
     cursor: str | None,
     budget: int,
+    recency: timedelta | float | None = None,
     cascade: bool = True,
 ) -> Request:
     """Return the arguments of a search, checked.
@@ -168,5 +188,6 @@ def checked_request(
         seen=seen,
         fingerprint=fingerprint,
         budget=budget,
+        recency=_half_life(recency),
         cascade=cascade,
     )

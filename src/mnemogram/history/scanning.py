@@ -14,8 +14,10 @@ from mnemogram.history.candidates import CANDIDATE_LIMIT, Found, lineages_of
 from mnemogram.history.grouping import SESSION_COLUMNS, Candidate, Visibility
 from mnemogram.history.ranking import idf
 
-__all__ = ["Partial", "from_scan", "parts_from_scan"]
+__all__ = ["NO_END", "Partial", "from_scan", "parts_from_scan"]
 
+#: The end of a range that ends with the last message.
+NO_END: Final = 2**63 - 1
 #: Rows read before phrases that stand in more than this share of them are left out.
 _ROWS_TO_JUDGE: Final = 1_000
 _FREQUENT_SHARE: Final = 0.2
@@ -29,16 +31,23 @@ def _rows(
     oldest_first: bool = False,
     only: str = "1",
 ) -> Iterator[Sequence[Any]]:
-    """Read the visible messages of some ranges: three columns of text, then a candidate's."""
+    """Read the visible messages of some ranges: three columns of text, then a candidate's.
+
+    All messages are read in the order of time, which is that of ids unless older ones came
+    later; those of ranges, and where there is a further condition, in the order of ids.
+    """
     where, bindings = visibility.predicate()
     order = "ASC" if oldest_first else "DESC"
+    everything = only == "1" and any(high == NO_END for _, high in ranges)
+    source = "messages AS m INDEXED BY messages_by_time" if everything else "messages AS m"
+    by = f"m.timestamp {order}, m.id {order}" if everything else f"m.id {order}"
     for low, high in sorted(ranges, reverse=not oldest_first):
         for row in connection.execute(
             "SELECT m.content, m.tool_name, m.tool_calls,"
             f" m.id, m.role, {visibility.moment}, {SESSION_COLUMNS}"
-            " FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
+            f" FROM {source} CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"
-            f" ORDER BY m.id {order}",
+            f" ORDER BY {by}",
             {**bindings, "low": low, "high": high},
         ):
             connection.check_deadline()  # SQLite looks every few dozen rows only

@@ -41,7 +41,7 @@ from mnemogram.history.relaxing import (
 )
 from mnemogram.history.request import Request
 from mnemogram.history.results import choose, shown
-from mnemogram.history.scanning import from_scan, parts_from_scan
+from mnemogram.history.scanning import NO_END, from_scan, parts_from_scan
 from mnemogram.history.titles import TitleHit, title_hits
 from mnemogram.text import STORE_OPTIONS
 
@@ -67,7 +67,7 @@ _FILLING_SHARE: Final = 0.7
 _TITLES_SHARE: Final = 0.5
 #: Tokens of a text, where no index tells.
 _USUAL_LENGTH: Final = 50.0
-_EVERYTHING: Final[tuple[tuple[int, int], ...]] = ((0, 2**63 - 1),)
+_EVERYTHING: Final[tuple[tuple[int, int], ...]] = ((0, NO_END),)
 _FOLDING_NOTE: Final = (
     "Without the tokenizer extension other widths and variants of characters may be missed."
 )
@@ -391,7 +391,14 @@ class _Search:
             each.partial = True
         if self._request.sort == "relevance" and found.ranked:
             evidence = evidence_of(query, units, counts, sizes, grams=True)
-            self._in_time(found, partial(rerank, self._connection, found.candidates, evidence))
+            scoring = partial(
+                rerank,
+                self._connection,
+                found.candidates,
+                evidence,
+                half_life=self._request.recency,
+            )
+            self._in_time(found, scoring)
             found.candidates = evidence.holding(found.candidates, telling(units, counts))
         return _Answer(path, found, marked(units, counts))
 
@@ -471,6 +478,7 @@ class _Search:
                 check=check,
                 weights=weights,
                 first=first,
+                recent=self._request.recency is not None,
             )
         except apsw.CorruptError as error:
             self._blame(state.name, expression, error)
@@ -519,7 +527,13 @@ class _Search:
             grams = loses_diacritics(query, exact)
             evidence = evidence_of(query, exact, counts, sizes, substring=substring, grams=grams)
             most = MOST_SCORED if len(exact) > 1 else _MOST_OF_ONE_UNIT
-            rerank(self._connection, found.candidates, evidence, most=most)
+            rerank(
+                self._connection,
+                found.candidates,
+                evidence,
+                most=most,
+                half_life=self._request.recency,
+            )
 
 
 def discover(connection: Connection, request: Request) -> SearchResult:

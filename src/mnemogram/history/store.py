@@ -264,6 +264,7 @@ class History(Upkeep):
         current_session: str | None = None,
         timeout: float = 3.0,
         cursor: str | None = None,
+        recency: timedelta | float | None = None,
     ) -> SearchResult:
         """Find the conversations that answer a query, one result for each lineage.
 
@@ -287,6 +288,9 @@ class History(Upkeep):
                 is left out.
             timeout: seconds for the whole request.
             cursor: the ``cursor`` of an earlier answer, to go on after it.
+            recency: a half-life, as timedelta or in days: a match that is so much older
+                than the newest one counts half. Without it age decides between equals,
+                and between short messages that say nearly the same.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -309,6 +313,7 @@ class History(Upkeep):
             timeout=timeout,
             cursor=cursor,
             budget=self._budget,
+            recency=recency,
         )
         try:
             with self._database.read(timeout=timeout) as connection:
