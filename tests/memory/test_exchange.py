@@ -30,6 +30,19 @@ def filled(memory: SceneMemory) -> None:
     memory.tag_scene("chan:qq", entities=["Ana"], weight=0.5, backup=False)
 
 
+def test_a_time_beyond_the_calendar_is_refused_by_name(tmp_path: Path) -> None:
+    with SceneMemory.open(tmp_path / "m.db") as memory:
+        filled(memory)
+        lines = list(memory.export_lines())
+    (line,) = [each for each in lines if each.get("created_at")][:1]
+    line["created_at"] = "0001-01-01T00:00:00+14:00"
+    with (
+        SceneMemory.open(tmp_path / "n.db") as other,
+        pytest.raises(InvalidArgument, match="created_at is not a time"),
+    ):
+        other.import_lines(lines)
+
+
 def test_an_export_read_into_an_empty_file_is_the_same_memory(
     memory: SceneMemory, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -68,7 +69,10 @@ def local_time(stamp: str | None, *, seconds: bool = False) -> str:
     """Return an ISO 8601 time in the reader's own zone, to the minute."""
     if stamp is None:
         return "no time"
-    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()
+    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    # At the ends of the calendar the reader's zone may have no such day: UTC then.
+    with suppress(OverflowError, ValueError):
+        moment = moment.astimezone()
     return moment.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
 
 

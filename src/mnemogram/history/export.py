@@ -16,7 +16,6 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -32,12 +31,12 @@ from mnemogram.history.models import (
     _Result,
     to_microseconds,
 )
+from mnemogram.moments import datetime_of
 
 __all__ = ["Exported", "Imported", "backup", "export_lines", "import_lines"]
 
 FORMAT: Final = "mnemogram"
 VERSION: Final = 1
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 #: Pages that a backup copies between two looks at the clock.
 _BACKUP_PAGES: Final = 1_000
 #: Messages that one transaction of an import stores.
@@ -244,8 +243,7 @@ def write(lines: Iterable[dict[str, Any]], stream: IO[str]) -> Exported:
 
 def _time(microseconds: Any) -> str:
     """Return a time to the microsecond: format_time() shows milliseconds."""
-    moment = _EPOCH + timedelta(microseconds=int(microseconds))
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return datetime_of(int(microseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _calls(text: Any) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
 
 __all__ = [
     "AppendResult",
@@ -36,8 +37,6 @@ Time: TypeAlias = datetime | str
 
 ROLES: Final = ("user", "assistant", "tool")
 STATES: Final = ("active", "compacted", "rewound")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def to_microseconds(value: Time, name: str = "timestamp") -> int:
@@ -46,8 +45,20 @@ def to_microseconds(value: Time, name: str = "timestamp") -> int:
     A string without a zone (a date alone, for example) is UTC.
 
     Raises:
-        InvalidArgument: not a time, or a datetime without a zone.
+        InvalidArgument: not a time, a datetime without a zone, or a time that in UTC lies
+            outside of the years 1 to 9999.
     """
+    microseconds = unbounded_microseconds(value, name)
+    if not EARLIEST <= microseconds <= LATEST:
+        raise InvalidArgument(
+            f"{name} lies outside of the years 1 to 9999 in UTC: {value!r}",
+            hint="Correct the time, or leave it out.",
+        )
+    return microseconds
+
+
+def unbounded_microseconds(value: Time, name: str) -> int:
+    """Return what :func:`to_microseconds` does, also of a time beyond the calendar."""
     moment: datetime
     if isinstance(value, datetime):
         moment = value
@@ -74,15 +85,17 @@ def to_microseconds(value: Time, name: str = "timestamp") -> int:
             f"{name} has no time zone: {value!r}",
             hint="Add the zone, for example tzinfo=timezone.utc.",
         )
-    return (moment - _EPOCH) // _MICROSECOND
+    return microseconds_of(moment)
 
 
 def format_time(microseconds: int | None) -> str | None:
-    """Return microseconds since 1970 UTC as ISO 8601, or None for None."""
+    """Return microseconds since 1970 UTC as ISO 8601, or None for None.
+
+    Of a time that has no year the nearest that has one.
+    """
     if microseconds is None:
         return None
-    moment = _EPOCH + timedelta(microseconds=microseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime_of(microseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})

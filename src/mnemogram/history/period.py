@@ -8,14 +8,12 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import Time, format_time, to_microseconds
+from mnemogram.history.models import Time, format_time, unbounded_microseconds
+from mnemogram.moments import LATEST, clamped
 
 __all__ = ["DAY", "WHENEVER", "Period", "as_date", "checked_period"]
 
 DAY: Final = 86_400_000_000
-#: What a datetime can hold, in microseconds since 1970 UTC.
-_EARLIEST: Final = -62_135_596_800_000_000
-_LATEST: Final = 253_402_300_799_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +67,21 @@ def checked_period(after: Time | None, before: Time | None) -> Period:
         if exchanged.after < exchanged.before:
             hint += f"; exchange them: after {_written(before)}, before {_written(after)}."
         else:
-            later = format_time(min(period.after + DAY, _LATEST))
+            later = format_time(min(period.after + DAY, LATEST))
             hint += f" and not in the period: a day from then on ends before {later}."
     raise InvalidArgument("after is not earlier than before", hint=hint)
 
 
 def _period(after: Time | None, before: Time | None) -> Period:
     first, last = as_date(after), as_date(before)
-    start = None if after is None else _clamped(to_microseconds(after, "after"))
-    end = None if before is None else _clamped(to_microseconds(before, "before"))
+    start = None if after is None else clamped(unbounded_microseconds(after, "after"))
+    end = None if before is None else clamped(unbounded_microseconds(before, "before"))
     if end is None or last is None:
         return Period(start, end)
     if first is not None and first < last:
         following = None if last == date.max else last + timedelta(days=1)
         return Period(start, end, following)
-    return Period(start, min(end + DAY, _LATEST))
-
-
-def _clamped(moment: int) -> int:
-    return min(max(moment, _EARLIEST), _LATEST)
+    return Period(start, min(end + DAY, LATEST))
 
 
 def _written(bound: Time | None) -> str:

@@ -93,7 +93,7 @@ class History(Upkeep):
             synchronous: ``full`` survives a power cut, ``normal`` a process kill.
             read_only: never write, not even to bring the schema up to date.
             retention: :meth:`maintain` expires sessions that were not active for so
-                long; None keeps everything.
+                long; None and zero keep everything.
             legacy: an older store, taken over a page at each :meth:`maintain`.
             user_id: the user that ``legacy`` is asked for.
 
@@ -103,8 +103,8 @@ class History(Upkeep):
             InvalidArgument: an option is out of range.
         """
         reading.checked_int(answer_budget, "answer_budget", 4_096, 2**31)
-        if retention is not None and retention <= timedelta(0):
-            raise InvalidArgument("retention must be positive", hint="Pass None to keep all.")
+        if retention is not None and retention < timedelta(0):
+            raise InvalidArgument("retention is negative", hint="Pass None or 0 to keep all.")
         if legacy is not None and user_id is None:
             raise InvalidArgument("legacy needs user_id", hint="Name the user to ask it for.")
         database = Database(
@@ -122,7 +122,7 @@ class History(Upkeep):
                 trigram=trigram,
                 redactor=redactor,
                 answer_budget=answer_budget,
-                retention=retention,
+                retention=retention or None,
                 legacy=legacy,
                 user_id=user_id,
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
-from datetime import datetime, timezone
+from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +21,7 @@ from mnemogram.history.legacy import SetAside
 from mnemogram.history.lifecycle import Deleted, Expired, Purged
 from mnemogram.history.maintenance import Maintained, Maintenance
 from mnemogram.history.models import Time, to_microseconds
+from mnemogram.moments import clamped
 
 __all__ = ["Upkeep"]
 
@@ -144,7 +146,8 @@ class Upkeep(Base):
                 store, source, user_id, limit=batch_size, redacted=self._redacted
             )
         if retention is not None:
-            before = to_microseconds(datetime.now(timezone.utc) - retention)
+            # In whole numbers: a retention may be longer than the calendar.
+            before = clamped(time.time_ns() // 1_000 - retention // timedelta(microseconds=1))
             others["expiry"] = lambda: lifecycle.expiry_part(store, before, batch_size)
         return maintenance.maintain(store, batch_size=batch_size, others=others)
 

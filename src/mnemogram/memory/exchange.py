@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import Any, Final
 
 from mnemogram.database import Connection
@@ -15,12 +15,12 @@ from mnemogram.memory.arguments import scene_keys, unit_interval
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK
 from mnemogram.memory.names import clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
 
 __all__ = ["FORMAT", "VERSION", "export_lines", "import_lines"]
 
 FORMAT: Final = "mnemogram-memory"
 VERSION: Final = 1
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 _PINS: Final = """
 SELECT s.key, p.weight, p.trust FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
@@ -40,7 +40,7 @@ SELECT w.id, w.subject, w.relation, w.object, w.kind, w.trust, w.confidence, w.s
 
 
 def _time(microseconds: int) -> str:
-    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+    return datetime_of(microseconds).isoformat(timespec="microseconds")
 
 
 def _microseconds(value: Any, where: str) -> int:
@@ -48,11 +48,14 @@ def _microseconds(value: Any, where: str) -> int:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             raise ValueError("no time zone")
+        microseconds = microseconds_of(moment)
+        if not EARLIEST <= microseconds <= LATEST:
+            raise ValueError("outside of the years 1 to 9999 in UTC")
     except (TypeError, ValueError) as error:
         raise InvalidArgument(
             f"{where} is not a time: {value!r}", hint="Write it like 2026-03-01T09:00:00+08:00."
         ) from error
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return microseconds
 
 
 def _pins(connection: Connection, kind: str, ref_id: int) -> list[dict[str, Any]]:

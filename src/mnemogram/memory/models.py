@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from datetime import datetime, timedelta, timezone
 from typing import Any, Final, Literal, TypeAlias, overload
+
+from mnemogram.moments import datetime_of
 
 __all__ = [
     "KINDS",
@@ -37,15 +38,12 @@ KIND_RANK: Final[Mapping[str, int]] = {"fact": 0, "preference": 1, "rule": 2}
 TRUST_RANK: Final[Mapping[str, int]] = {"document": 0, "observed": 1, "confirmed": 2}
 MATCHES: Final = ("subtree", "inherit", "both")
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
 
 def format_time(microseconds: int | None) -> str | None:
     """Return microseconds since 1970 UTC as ISO 8601, or None for None."""
     if microseconds is None:
         return None
-    moment = _EPOCH + timedelta(microseconds=microseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime_of(microseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _plain(value: Any) -> Any:

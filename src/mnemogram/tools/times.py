@@ -10,6 +10,7 @@ from typing import Final
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import to_microseconds
 from mnemogram.history.period import as_date
+from mnemogram.moments import datetime_of
 
 __all__ = ["bound", "moment"]
 
@@ -22,7 +23,6 @@ _UNITS: Final = {
 _AGO: Final = re.compile(
     r"(\d{1,6})\s*(m|h|d|w|min|minute|hour|day|week)s?(?:\s+ago)?", re.IGNORECASE
 )
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _HINT: Final = "Write 2026-03-01, 2026-03-01T09:00:00+08:00, or how long ago: 3h, 2d, 1w."
 
 
@@ -45,7 +45,7 @@ def moment(text: str, *, now: datetime | None = None) -> datetime:
     try:
         if ago is not None:
             return now - int(ago[1]) * _UNITS[ago[2][0].lower()]
-        return _EPOCH + timedelta(microseconds=to_microseconds(stripped))
+        return datetime_of(to_microseconds(stripped))
     except (InvalidArgument, OverflowError) as error:
         raise InvalidArgument(f"{text!r} is not a time", hint=_HINT) from error
 
