@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +20,12 @@ from mnemogram import (
     Message,
     Mnemogram,
     NotFound,
+    SceneMemory,
     StorageUnavailable,
     StoreClosed,
+    Triple,
 )
+from mnemogram.history.models import Status
 from tests.history.support import fill
 
 
@@ -159,3 +166,64 @@ def test_a_history_is_looked_after_by_its_key_alone(home: Mnemogram) -> None:
         with pytest.raises(NotFound), other.history_of_key("0" * 64):
             pass
     assert home.users() == (key,)
+
+
+@pytest.mark.parametrize("kind", ["history", "memory"])
+def test_a_user_that_another_process_deleted_or_restored_is_opened_anew(
+    tmp_path: Path, kind: str
+) -> None:
+    with mnemogram.open(tmp_path) as home, mnemogram.open(tmp_path) as other:
+
+        def ask(host: Mnemogram) -> History | SceneMemory:
+            return host.history("u1") if kind == "history" else host.memory("u1")
+
+        def put(host: Mnemogram, text: str) -> None:
+            if kind == "history":
+                host.history("u1").append("s", [Message("user", text, uid=text)])
+            else:
+                host.memory("u1").commit([Triple(text, "is", text)])
+
+        def count(host: Mnemogram) -> int:
+            status = ask(host).status()
+            return status.messages if isinstance(status, Status) else status.relations
+
+        put(home, "apple")
+        held = ask(home)
+        copy = held.backup(tmp_path / "copy.db")
+        other.delete_user("u1")
+        with pytest.raises(StorageUnavailable):
+            held.status()
+        assert count(home) == 0
+        put(home, "pear")
+        put(home, "plum")
+        assert count(home) == 2
+        held = ask(home)
+        other.delete_user("u1")
+        assert count(other) == 0
+        target = Path(ask(other).path)
+        other.close()
+        shutil.copy(copy, target.with_name("new"))
+        os.replace(target.with_name("new"), target)
+        assert count(home) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_host_opens_its_stores_anew(tmp_path: Path) -> None:
+    code = """
+import os, sys
+import mnemogram
+from mnemogram import Message
+home = mnemogram.open(sys.argv[1])
+home.history("u").append("s", [Message("user", "apple", uid="1")])
+child = os.fork()
+if child == 0:
+    home.history("u").append("s", [Message("user", "pear", uid="2")])
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert home.history("u").status().messages == 2
+assert home.history("u").check().ok
+"""
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, str(tmp_path)], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import apsw
 
+from mnemogram import descriptors
 from mnemogram.errors import Busy, MnemogramError, QueryTimeout, StorageUnavailable
 
 __all__ = [
@@ -69,6 +70,8 @@ def translate(error: apsw.Error) -> MnemogramError:
         return QueryTimeout("the deadline passed before the answer was complete")
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Busy(f"the store is locked by another writer: {error}")
+    if isinstance(error, (apsw.CantOpenError, apsw.IOError)) and descriptors.is_short():
+        return descriptors.shortage()
     for kind, hint in _HINTS:
         if isinstance(error, kind):
             return StorageUnavailable(f"{type(error).__name__}: {error}", hint=hint)

@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 import apsw
 
-from mnemogram import extension
+from mnemogram import descriptors, extension
 from mnemogram.connection import (
     DEFAULT_BUSY_TIMEOUT,
     LOCK_PAUSES,
@@ -49,6 +49,7 @@ from mnemogram.files import (
 
 __all__ = [
     "DEFAULT_BUSY_TIMEOUT",
+    "JOURNAL_SIZE_LIMIT",
     "Connection",
     "Database",
     "Schema",
@@ -65,7 +66,8 @@ MAX_READERS: Final = 4
 #: Readers kept for the next request. With many users open, each costs its page cache.
 _IDLE_READERS: Final = 2
 _CACHE_KIB: Final = 8_192
-_JOURNAL_SIZE_LIMIT: Final = 64 * 1024 * 1024
+#: What is left of a WAL that readers let grow, once it is written from its start again.
+JOURNAL_SIZE_LIMIT: Final = 6 * 1024 * 1024
 #: Seconds that a writer pauses after a commit while others were met at the lock lately.
 _COURTESY: Final = 0.002
 
@@ -159,8 +161,20 @@ class Database:
         self._write_lock = threading.RLock()
         self._pool_lock = threading.Lock()
         self._idle: list[Connection] = []
+        self._readers = 0
+        self._writing = 0
+        self._writer: Connection | None = None
+        self._tokenizer_error: str | None = "not loaded"
+        self.last_used = time.monotonic()
         self._leases = threading.BoundedSemaphore(MAX_READERS)
-        if read_only:
+        descriptors.with_room(self, self._open)
+        self._identity = self._file_identity()
+        descriptors.register(self)
+
+    # -- opening
+
+    def _open(self) -> None:
+        if self.read_only:
             with file_errors(self.path):
                 os.stat(self.path)
         else:
@@ -172,9 +186,13 @@ class Database:
             if isinstance(error.__cause__, (apsw.CantOpenError, apsw.ReadOnlyError)):
                 _cannot_open(self.path, error.__cause__)
             raise
-        self._identity = self._file_identity()
 
-    # -- opening
+    def _opened_writer(self) -> Connection:
+        """Return the writer, opened again where it was given back."""
+        if self._writer is None:
+            self._writer = descriptors.with_room(self, lambda: self._connect(prepare=True))
+            self._check_usable()
+        return self._writer
 
     def _connect(self, *, prepare: bool) -> Connection:
         connection = Connection(
@@ -191,12 +209,17 @@ class Database:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             self._load_tokenizer(connection)
+            unloaded = self.load_extension and not connection.has_tokenizer
+            if unloaded and descriptors.is_short():
+                # For that alone no index is to be taken out of use.
+                raise descriptors.shortage()
             if prepare:
                 self._prepare(connection)
+                self._tokenizer_error = connection.tokenizer_error
             if self.read_only and self.schema.adapt is not None:
                 self.schema.adapt(connection, int(connection.one("PRAGMA user_version")))
             connection.execute(f"PRAGMA synchronous = {self.synchronous}")
-            connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_SIZE_LIMIT}")
+            connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT}")
             # Deleted rows are overwritten inside their pages, at no extra write; what
             # is in freed pages is the work of purge().
             connection.execute("PRAGMA secure_delete = FAST")
@@ -309,12 +332,12 @@ class Database:
     @property
     def has_tokenizer(self) -> bool:
         """Whether this process can use the tokenizer extension."""
-        return self._writer.has_tokenizer
+        return self._tokenizer_error is None
 
     @property
     def tokenizer_error(self) -> str | None:
         """Why the tokenizer is not loaded; None where it is."""
-        return self._writer.tokenizer_error
+        return self._tokenizer_error
 
     @contextlib.contextmanager
     def write(self, *, timeout: float | None = None) -> Iterator[Connection]:
@@ -325,7 +348,8 @@ class Database:
         """
         with self._turn(timeout):
             self._check_usable()
-            connection = self._writer
+            with translated():
+                connection = self._opened_writer()
             if connection.in_transaction:
                 yield connection
                 return
@@ -349,7 +373,7 @@ class Database:
         with self._turn(None):
             self._check_usable()
             with translated():
-                yield self._writer
+                yield self._opened_writer()
 
     @contextlib.contextmanager
     def _turn(self, timeout: float | None) -> Iterator[None]:
@@ -359,9 +383,12 @@ class Database:
             if timeout is not None and timeout <= self.busy_timeout:
                 raise QueryTimeout("the deadline passed while another thread wrote")
             raise Busy("another thread of this process has been writing for too long")
+        self._writing += 1
         try:
             yield
         finally:
+            self._writing -= 1
+            self.last_used = time.monotonic()
             self._write_lock.release()
 
     @contextlib.contextmanager
@@ -379,7 +406,9 @@ class Database:
                 connection = self._idle.pop() if self._idle else None
             with translated():
                 if connection is None:
-                    connection = self._connect(prepare=False)
+                    connection = descriptors.with_room(self, lambda: self._connect(prepare=False))
+                    with self._pool_lock:
+                        self._readers += 1
                 try:
                     with deadline(connection, timeout):
                         connection.undecodable = 0
@@ -392,10 +421,53 @@ class Database:
                         keep = not self._closed and len(self._idle) < _IDLE_READERS
                         if keep:
                             self._idle.append(connection)
+                        else:
+                            self._readers -= 1
+                    self.last_used = time.monotonic()
                     if not keep:
                         connection.close()
         finally:
             self._leases.release()
+
+    def held(self) -> int:
+        """Return how many descriptors the connections hold, about."""
+        connections = self._readers + (self._writer is not None)
+        return 2 * connections + (connections > 0)
+
+    def park(self) -> bool:
+        """Close what is not in use now; it is opened again when it is needed.
+
+        Never waits: the caller may hold locks of its own.
+
+        Returns:
+            Whether anything was closed.
+        """
+        if os.getpid() != self._process or not self._write_lock.acquire(blocking=False):
+            return False
+        try:
+            with self._pool_lock:
+                idle, self._idle = self._idle, []
+                self._readers -= len(idle)
+            for connection in idle:
+                connection.close()
+            writer = None
+            if not self._writing and not self._closed:
+                writer, self._writer = self._writer, None
+            if writer is not None:
+                writer.close()
+            return bool(idle) or writer is not None
+        finally:
+            self._write_lock.release()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the path still leads to the file that was opened, by this process."""
+        return not self.is_forked and self._file_identity() == self._identity
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether another process opened it, of which this one was forked."""
+        return os.getpid() != self._process
 
     def _file_identity(self) -> tuple[int, int] | None:
         try:
@@ -424,10 +496,14 @@ class Database:
             if self._closed:
                 return
             self._closed = True
+            descriptors.forget(self)
             for connection in self._idle:
                 connection.close()
+            self._readers -= len(self._idle)
             self._idle.clear()
-            self._writer.close()
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
 
     def __enter__(self) -> Database:
         return self

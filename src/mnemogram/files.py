@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import hmac
 import os
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from mnemogram import descriptors
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 
 __all__ = [
@@ -123,6 +125,8 @@ def file_errors(path: Path) -> Iterator[None]:
             hint="Give this process's user ownership of the directory and its files.",
         ) from error
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise descriptors.shortage() from error
         raise StorageUnavailable(
             f"cannot prepare {path}: {error.strerror or error}",
             hint="Check that the path is a directory on a writable disk with free space.",
@@ -139,23 +143,23 @@ def network_file_system(directory: Path) -> str | None:
 
     Looked up in Linux's mount table, once for each device; elsewhere nothing is known.
     """
-    with contextlib.suppress(OSError):
+    try:
         device = os.stat(directory).st_dev
-        if device not in _devices:
-            _devices[device] = _mounted(directory)
-        kind = _devices[device]
-        return kind if kind in _NETWORK_FILE_SYSTEMS else None
-    return None
+        kind = _devices.get(device)
+        if kind is None:
+            kind = _devices[device] = _mounted(directory)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise descriptors.shortage() from error
+        return None
+    return kind if kind in _NETWORK_FILE_SYSTEMS else None
 
 
 def _mounted(directory: Path) -> str:
     where = os.path.realpath(directory)
     longest, kind = -1, ""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
-            lines = table.read().splitlines()
-    except OSError:
-        return ""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+        lines = table.read().splitlines()
     for line in lines:
         before, _, after = line.partition(" - ")
         escaped = before.split(" ")[4]

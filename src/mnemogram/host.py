@@ -38,7 +38,8 @@ class Mnemogram:
     Args:
         root: directory of all users; made private (0700).
         key_secret: makes directory names an HMAC of the user's id.
-        max_open: how many stores stay open at once, of each kind.
+        max_open: how many stores stay open at once, of each kind. Those that are idle
+            are closed earlier where the process would run out of file descriptors.
         memory_options: keyword arguments for every ``SceneMemory.open``.
         history_options: keyword arguments for every ``History.open``.
 
@@ -65,6 +66,7 @@ class Mnemogram:
         self._lock = threading.Lock()
         self._closed = False
         self._opening: dict[str, threading.Lock] = {}
+        self._left_behind: list[Any] = []
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._memories: OrderedDict[str, SceneMemory] = OrderedDict()
 
@@ -178,9 +180,12 @@ class Mnemogram:
                 found = self._cached(cache, key)
             if found is not None:
                 return found
-            store = make(database.user_directory(self.root, key))
+            try:
+                store = make(database.user_directory(self.root, key))
+            finally:
+                with self._lock:
+                    self._opening.pop(key, None)
             with self._lock:
-                self._opening.pop(key, None)
                 if self._closed:
                     store.close()
                     raise StoreClosed(f"{self.root} is closed")
@@ -195,6 +200,14 @@ class Mnemogram:
             raise StoreClosed(f"{self.root} is closed")
         store = cache.get(key)
         if store is None or store.closed:
+            return None
+        whose = store._database
+        if not whose.is_current:
+            # Deleted, restored or moved by another process: who holds the store gets an
+            # error, who asks for it the file that is there now.
+            del cache[key]
+            if whose.is_forked:
+                self._left_behind.append(store)  # closing it would harm the other process
             return None
         cache.move_to_end(key)
         return store

@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
-from mnemogram import History, InvalidArgument, Message, NotFound, Session
+from mnemogram import History, InvalidArgument, Message, NotFound, Session, database
 from mnemogram.history import indexes
 from tests.history.support import assert_sound, fill, finish, message, raw
 
@@ -326,3 +327,23 @@ def test_a_wal_that_a_reader_let_grow_is_emptied_once_the_reader_is_gone(
     assert [each.detail for each in parts] == ["emptied the WAL"]
     assert wal.stat().st_size == 0
     assert_sound(history)
+
+
+def test_a_wal_cut_to_its_limit_is_emptied_once_the_reader_is_gone(path: Path) -> None:
+    # SQLite cuts it to journal_size_limit, exactly, as soon as it is written anew.
+    with History.open(path, synchronous="normal") as history:
+        history.append("s", [Message("user", "first", uid="0")])
+        reader = apsw.Connection(str(path))
+        reader.execute("BEGIN; SELECT count(*) FROM messages").fetchall()
+        for number in range(6):
+            text = f"pear {number} " + "lorem ipsum dolor " * 60_000
+            history.append("s", [Message("user", text, uid=f"a{number}")])
+        grown = os.stat(f"{path}-wal").st_size
+        assert grown > database.JOURNAL_SIZE_LIMIT
+        history.maintain()
+        reader.execute("ROLLBACK").fetchall()
+        reader.close()
+        for number in range(3):
+            history.append("s", [Message("user", "small", uid=f"b{number}")])
+        finish(history)
+        assert os.stat(f"{path}-wal").st_size < 1_000_000

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from mnemogram.database import Connection, Database, deadline
+from mnemogram.database import JOURNAL_SIZE_LIMIT, Connection, Database, deadline
 from mnemogram.errors import MnemogramError
 from mnemogram.history import building, indexes
 from mnemogram.history.models import _Result
@@ -33,7 +33,10 @@ IDLE: Final = 30.0
 _FREE_SHARE: Final = 4
 _FREE_PAGES: Final = 4_096
 _VACUUM_PAGES: Final = 500
-_WAL_BYTES: Final = 64 * 1024 * 1024
+#: A WAL of this size is emptied where no reader needs it, one of that size even where
+#: readers have to be waited for.
+_WAL_BYTES: Final = JOURNAL_SIZE_LIMIT
+_HUGE_WAL_BYTES: Final = 64 * 1024 * 1024
 _WAL_PATIENCE: Final = 0.2
 #: Segments below which merging is left to FTS5, which merges as it writes.
 _MANY_SEGMENTS: Final = 12
@@ -291,11 +294,14 @@ def _space(store: Store) -> Maintained | None:
     """Give back free pages from the end of the file, and a WAL that readers let grow."""
     started = time.monotonic()
     grown = _wal_bytes(store)
-    if grown > _WAL_BYTES:
-        # SQLite empties the WAL only when no reader needs it; with readers always
-        # about, somebody has to wait for the moment, though not for long.
-        with store.database.exclusive() as connection, deadline(connection, _WAL_PATIENCE):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if grown >= _WAL_BYTES:
+        with store.database.exclusive() as connection:
+            ((_, pages, moved),) = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            # SQLite empties the WAL only when no reader needs it; with readers always
+            # about, somebody has to wait for the moment, though not for long.
+            if pages == moved or grown >= _HUGE_WAL_BYTES:
+                with deadline(connection, _WAL_PATIENCE):
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         left = _wal_bytes(store)
         if left < grown:
             seconds = time.monotonic() - started
