@@ -520,6 +520,7 @@ def test_a_reader_that_finds_damage_goes_on_and_takes_the_index_out_of_use(
     result = history.search("牙医", roles=("user", "assistant", "tool"))
     assert result.count == 1
     assert result.search_path != "cjk"
+    assert result.index_status == {CJK: False, WORDS: False, TRIGRAM: True}
     assert states(history) == {CJK: "detached", TRIGRAM: "ready"}
     finish(history)
     assert history.search("牙医", roles=("user", "assistant", "tool")).search_path == "cjk"
@@ -561,6 +562,10 @@ def test_a_leaf_that_is_damaged_is_met_at_any_step_and_stops_no_search(
             if states(history)[CJK] == "detached":
                 met += 1
                 assert answer.search_path not in ("cjk", "cjk_or")
+                assert answer.index_status[CJK] is False
+                assert f"{CJK} was found damaged" in (answer.hint or "")
+            else:
+                assert answer.index_status[CJK] is True
     assert met > 0
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from mnemogram.database import Connection
 from mnemogram.history import display
+from mnemogram.history.elsewhere import left_out_hint
 from mnemogram.history.grouping import (
     MAX_SEEN,
     Visibility,
@@ -21,6 +22,7 @@ from mnemogram.history.models import ROLES, BrowseResult, SessionSummary, Time, 
 from mnemogram.history.period import DAY, Period, checked_period
 from mnemogram.history.reading import checked_int
 from mnemogram.history.request import checked_sources, excluded_sessions, fingerprint_of
+from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.text import cut
 
 __all__ = ["Listing", "browse", "checked_listing", "missed_day"]
@@ -35,6 +37,11 @@ _FIRST: Final = """
 SELECT m.id, m.content FROM messages AS m
  WHERE m.session_id = :session AND m.state <> 'rewound' AND {condition}
  ORDER BY m.timestamp, m.id LIMIT 1
+"""
+_SPOKE: Final = f"""
+EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.state <> 'rewound'
+   AND m.timestamp >= coalesce(:after, {-(2**63)})
+   AND m.timestamp < coalesce(:before, {2**63 - 1}) AND {{timed}})
 """
 _ON_THE_DAY: Final = """
 SELECT 1 FROM messages INDEXED BY messages_by_time WHERE timestamp >= ? AND timestamp < ? LIMIT 1
@@ -117,6 +124,8 @@ def browse(connection: Connection, listing: Listing) -> BrowseResult:
             if listing.period.bounded
             else "This history holds no conversation yet."
         )
+    left_out = _left_out(connection, listing)
+    hints += left_out_hint(left_out)
     hints += missed_day(connection, listing.period)
     results = tuple(_summary(connection, listing.period, *row) for row in shown)
     return BrowseResult(
@@ -128,7 +137,31 @@ def browse(connection: Connection, listing: Listing) -> BrowseResult:
         cursor=cursor,
         after=format_time(listing.period.after),
         before=format_time(listing.period.before),
+        left_out=left_out,
     )
+
+
+def _left_out(connection: Connection, listing: Listing) -> dict[str, int]:
+    """Count the sessions of hidden sources that would be listed by name."""
+    if listing.sources is not None:
+        return {}
+    visibility = Visibility(
+        connection, roles=ROLES, sources=HIDDEN_SOURCES, exclude=listing.exclude_sessions
+    )
+    where, bindings = visibility.session_predicate()
+    bindings |= {"after": listing.period.after, "before": listing.period.before}
+    active = "s.message_count > 0"
+    if listing.period.bounded:
+        active = _SPOKE.format(timed=visibility.timed)
+    counts: dict[str, int] = dict(
+        connection.execute(
+            f"SELECT s.source, count(*) FROM sessions AS s"
+            f" WHERE s.source IN {HIDDEN_SOURCES} AND {where} AND {active}"
+            " GROUP BY s.source ORDER BY s.source",
+            bindings,
+        )
+    )
+    return counts
 
 
 def missed_day(connection: Connection, period: Period) -> list[str]:

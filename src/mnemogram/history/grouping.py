@@ -85,6 +85,7 @@ class Candidate:
         score: larger is better.
         partial: it holds parts of the query only.
         parts: what each phrase of the evidence gave, by place; empty where not scored.
+        found_by: the route that found it: an index, or ``like`` where its text was read.
     """
 
     id: int
@@ -94,6 +95,7 @@ class Candidate:
     score: float
     partial: bool = False
     parts: Mapping[int, float] = field(default_factory=dict)
+    found_by: str = ""
 
     @property
     def age(self) -> tuple[bool, int]:
@@ -150,7 +152,10 @@ class Visibility:
         untimed = connection.one("SELECT 1 FROM untimed LIMIT 1") is not None
         #: SQL: the time of a message, NULL where nobody knows it.
         self.moment = "m.timestamp"
+        #: SQL: whether anybody knows it.
+        self.timed = "1"
         if untimed:
+            self.timed = _TIMED
             self.moment = f"CASE WHEN {_TIMED} THEN m.timestamp END"
             if after is not None or before is not None:
                 message.append(_TIMED)

@@ -240,6 +240,8 @@ class SearchHit(_Result):
         bookend_start, bookend_end: first and last messages of the session.
         messages_before, messages_after: how many more there are on each side.
         partial: whether it holds parts of the query only.
+        found_by: what found it: a route as in ``search_path``, ``like`` where its text was
+            read (an index has not reached it, or does not hold it), or ``title``.
     """
 
     session_id: str
@@ -259,6 +261,7 @@ class SearchHit(_Result):
     detail: Literal["full", "anchor"]
     parent_session_id: str | None
     partial: bool = False
+    found_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +280,14 @@ class SearchResult(_Result):
     Attributes:
         search_path: the route that answered: ``cjk``, ``cjk_or``, ``fts5``,
             ``fts5_or``, ``trigram``, ``like`` or ``empty``. Those with ``_or`` hold
-            parts of the query; ``like``, without an index, where the hint says so.
+            parts of the query; ``like``, without an index, where the hint says so. Where
+            several answered, ``found_by`` of each result tells.
         complete: whether every message was looked at.
         candidate_limit_reached: whether candidates were left unexamined.
         index_status: for each FTS table true, false, or its building progress.
         cursor: pass it to the next search to go on after these results.
+        found_by: the routes of the results, in their order.
+        left_out: hidden sources that match too, and how many conversations of each.
     """
 
     success: bool
@@ -298,6 +304,8 @@ class SearchResult(_Result):
     legacy_import: LegacyImport
     hint: str | None
     cursor: str | None
+    found_by: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +374,7 @@ class BrowseResult(_Result):
     Attributes:
         cursor: pass it to the next call to go on after these results.
         after, before: the bounds of the period as they were understood.
+        left_out: hidden sources that were active too, and how many sessions of each.
     """
 
     success: bool
@@ -376,6 +385,7 @@ class BrowseResult(_Result):
     cursor: str | None = None
     after: str | None = None
     before: str | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -43,8 +43,20 @@ class Request:
     budget: int
     recency: int | None = None
     cascade: bool = True
-    #: Filled while searching: indexes found damaged, with the error.
-    damaged: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def narrowed(self) -> list[str]:
+        """Words for what was left out on purpose."""
+        return [
+            words
+            for words, holds in (
+                ("in this period", self.period.bounded),
+                ("in these sources", bool(self.sources)),
+                ("outside of the conversations that were excluded", bool(self.exclude_sessions)),
+                ("outside of the running conversation", self.current_session is not None),
+            )
+            if holds
+        ]
 
 
 def _strings(value: Any, name: str) -> tuple[str, ...]:

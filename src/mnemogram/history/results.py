@@ -87,6 +87,7 @@ def _hit(
         detail="full" if full else "anchor",
         parent_session_id=session.parent_key,
         partial=candidate.partial,
+        found_by=candidate.found_by,
     )
 
 
@@ -114,6 +115,7 @@ def _title_hit(connection: Connection, hit: TitleHit, *, full: bool) -> SearchHi
         messages_after=total - len(start) - len(end),
         detail="full" if full else "anchor",
         parent_session_id=session.parent_key,
+        found_by="title",
     )
 
 

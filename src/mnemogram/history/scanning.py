@@ -11,7 +11,7 @@ from mnemogram._native import query as q
 from mnemogram.database import Connection, share_of_deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history.candidates import CANDIDATE_LIMIT, Found, lineages_of
-from mnemogram.history.grouping import SESSION_COLUMNS, Candidate, Visibility
+from mnemogram.history.grouping import SESSION_COLUMNS, Candidate, SessionInfo, Visibility
 from mnemogram.history.ranking import idf
 
 __all__ = ["NO_END", "Partial", "from_scan", "parts_from_scan"]
@@ -52,6 +52,10 @@ def _rows(
         ):
             connection.check_deadline()  # SQLite looks every few dozen rows only
             yield row
+
+
+def _read(row: Sequence[Any], session: SessionInfo) -> Candidate:
+    return Candidate(row[3], session, row[4], row[5], 0.0, found_by="like")
 
 
 def _leads(edges: dict[int, int | None], root: int, moment: int | None, sort: str) -> bool:
@@ -100,7 +104,7 @@ def from_scan(
                 leads = _leads(edges, info.root, row[5], sort)
                 if enough and not leads:
                     continue  # one talkative session is not to fill the memory
-                found.candidates.append(Candidate(row[3], info, row[4], row[5], 0.0))
+                found.candidates.append(_read(row, info))
                 if enough and lineages_of(found.candidates) >= wanted:
                     found.exhausted = found.complete = False
                     return found
@@ -232,7 +236,7 @@ def parts_from_scan(
                     if any(times)
                 ]
                 info = visibility.session(row[6:])
-                best.add(held, Candidate(row[3], info, row[4], row[5], 0.0))
+                best.add(held, _read(row, info))
     except QueryTimeout:
         connection.check_deadline()
         found.exhausted = found.complete = False

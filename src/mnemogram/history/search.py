@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal, NoReturn
@@ -12,6 +12,7 @@ from typing import Final, Literal, NoReturn
 import apsw
 
 from mnemogram._native import query as q
+from mnemogram.connection import translate
 from mnemogram.database import Connection, share_of_deadline
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import display, indexes, status
@@ -24,8 +25,9 @@ from mnemogram.history.candidates import (
 )
 from mnemogram.history.costs import dear_prefixes, frequent_prefixes
 from mnemogram.history.damage import is_index_corruption
+from mnemogram.history.elsewhere import Elsewhere, Match, has_hidden_sessions, matches_of
 from mnemogram.history.grouping import MAX_SEEN, Candidate, Visibility, encode_cursor
-from mnemogram.history.models import SearchResult
+from mnemogram.history.models import ROLES, SearchHit, SearchResult
 from mnemogram.history.ranking import MOST_SCORED, Statistics, count_rows, rerank, statistics
 from mnemogram.history.relaxing import (
     Unit,
@@ -45,7 +47,7 @@ from mnemogram.history.scanning import NO_END, from_scan, parts_from_scan
 from mnemogram.history.titles import TitleHit, title_hits
 from mnemogram.text import STORE_OPTIONS
 
-__all__ = ["discover"]
+__all__ = ["Outcome", "discover", "outcome_of"]
 
 #: Candidates of a single word or bigram that are scored exactly: there its frequency,
 #: which the index ranked by, says nearly all.
@@ -77,6 +79,37 @@ _WORD_ROUTES: Final[tuple[tuple[str, Literal["cjk", "fts5"]], ...]] = (
 )
 
 
+_ROUTES: Final[dict[str, str]] = {**dict(_WORD_ROUTES), indexes.TRIGRAM.name: "trigram"}
+#: Share of the remaining time for looking at what is left out of an answer.
+_ELSEWHERE_SHARE: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search came to.
+
+    Attributes:
+        result: the answer; None where there is an error instead.
+        error: why there is no answer.
+        damaged: indexes that turned out to be damaged, to be detached once the snapshot
+            is given back.
+    """
+
+    result: SearchResult | None
+    error: QueryTimeout | None
+    damaged: tuple[str, ...]
+
+    def answered(self) -> SearchResult:
+        """Return the answer.
+
+        Raises:
+            QueryTimeout: the time passed before anything was found.
+        """
+        if self.result is None:
+            raise self.error or QueryTimeout("there is no answer")
+        return self.result
+
+
 @dataclass(slots=True)
 class _Answer:
     """Candidates, the route they came by, and what marks them in a text."""
@@ -85,6 +118,7 @@ class _Answer:
     found: Found
     marker: q.Matcher | None
     notes: list[str] = field(default_factory=list)
+    relaxed: bool = False
 
 
 def _is_sentence(query: q.Query) -> bool:
@@ -103,7 +137,7 @@ def _may_begin(phrase: q.Phrase) -> bool:
 
 
 class _IndexDamaged(Exception):
-    """An index that was asked is damaged, which the request notes from now on."""
+    """An index that was asked is damaged, and is not asked again in this search."""
 
 
 class _Search:
@@ -127,6 +161,13 @@ class _Search:
         self._dear: dict[q.Phrase, int] = {}
         self._counted: dict[tuple[str, q.Phrase], int] = {}
         self._wanted = request.limit + 1  # one more tells whether there is a next page
+        #: What was asked for all of the query: index, expression and check; None for the text.
+        self._marker: q.Matcher | None = None
+        self._strictly: tuple[indexes.IndexState, str, q.Matcher | None] | None = None
+        #: Whether everything was looked at for all of the query, and something holds it.
+        self.strict_complete = self.strict_found = True
+        #: Indexes found damaged, with the error.
+        self.damaged: dict[str, str] = {}
 
     @property
     def states(self) -> dict[str, indexes.IndexState]:
@@ -136,7 +177,7 @@ class _Search:
     def _usable(self, name: str) -> indexes.IndexState | None:
         """The index, where this connection can ask it for all but its gaps."""
         state = self._states.get(name)
-        if state is None or state.state == "detached" or name in self._request.damaged:
+        if state is None or state.state == "detached" or name in self.damaged:
             return None
         return state if indexes.served_by(self._connection, state) is not None else None
 
@@ -150,25 +191,24 @@ class _Search:
                 return self._first_that_finds(query)
 
     def _first_that_finds(self, query: q.Query) -> _Answer:
+        self._strictly = None
         answer = self._strict(query)
+        self.strict_complete = answer.found.complete
+        self.strict_found = bool(answer.found.candidates)
         if not self._request.cascade:
             return answer
         if answer.found.candidates:
             return self._filled_up(answer, query)
-        inside = self._inside_words(query)
-        if inside is not None and inside.found.candidates:
-            return self._filled_up(inside, query)
-        begun = self._beginnings(query)
-        if begun is not None and begun.found.candidates:
-            return self._filled_up(begun, query)
+        for route in (self._inside_words, self._beginnings):
+            other = route(query)
+            if other is not None and other.found.candidates:
+                other.found.complete &= answer.found.complete
+                return self._filled_up(other, query)
         if not query.explicit_operators:
             relaxed = self._relaxed(query)
             if relaxed is not None and relaxed.found.candidates:
-                relaxed.notes.append(
-                    "These hold parts of the query."
-                    if self._request.seen
-                    else "No message holds all of the query; these hold parts of it."
-                )
+                relaxed.found.complete &= answer.found.complete
+                relaxed.relaxed = True
                 return relaxed
         return answer
 
@@ -199,7 +239,7 @@ class _Search:
         return _Answer(relaxed.path, answer.found, relaxed.marker, answer.notes)
 
     def _strict(self, query: q.Query) -> _Answer:
-        marker = q.compile(query, adjacent=True)
+        marker = self._marker = q.compile(query, adjacent=True)
         # Positions run on over punctuation, so that 的好的 is found in 真的好，好的: the
         # text decides where a phrase has overlapping bigrams.
         gapless = any(phrase.gapless for phrase in (*query.phrases, *query.negative))
@@ -215,6 +255,9 @@ class _Search:
             check = marker if gapless or self._dear else None
             if path == "cjk" and _is_sentence(query) and self._lacks_a_word(query):
                 expression = None
+                self._marker = None  # it stands nowhere else either
+            if expression is not None:
+                self._strictly = (state, expression, check)
             found = self._indexed(state, expression, marker, check, first=first)
             notes = []
             if path == "fts5":
@@ -288,6 +331,7 @@ class _Search:
         for path, state, expression in options:
             if expression is None:
                 continue
+            self._strictly = (state, expression, marker)
             found = self._indexed(state, expression, marker, marker)
             if found.candidates:
                 if path == "fts5":
@@ -367,7 +411,11 @@ class _Search:
                 if relaxed is not None and not found.candidates:
                     counts |= relaxed.counts
                     found = self._asked(
-                        state, relaxed.expression, weights=relaxed.weights, first=MOST_SCORED
+                        state,
+                        relaxed.expression,
+                        weights=relaxed.weights,
+                        first=MOST_SCORED,
+                        suffix="_or",
                     )
                 if found.candidates or not lone:
                     break
@@ -412,13 +460,65 @@ class _Search:
             answer.found.complete = False
             return []
 
+    def elsewhere(self) -> Elsewhere:
+        """Return what holds all of the query and is left out: see ``Elsewhere``.
+
+        Other roles are looked at only where those asked for hold nothing.
+        """
+        request = self._request
+        elsewhere = Elsewhere()
+        hidden = request.sources is None and has_hidden_sessions(self._connection)
+        others = not self.strict_found and set(request.roles) != set(ROLES)
+        if not hidden and not others:
+            return elsewhere
+        visibility = Visibility(
+            self._connection,
+            roles=ROLES if others else request.roles,
+            sources=request.sources or (),
+            exclude=request.exclude_sessions,
+            current=request.current_session,
+            after=request.period.after,
+            before=request.period.before,
+        )
+        try:
+            with share_of_deadline(self._connection, _ELSEWHERE_SHARE):
+                for match in self._matches(visibility, elsewhere):
+                    elsewhere.add(match, request.roles, hidden=hidden)
+        except (QueryTimeout, _IndexDamaged):
+            self._connection.check_deadline()
+            elsewhere.exact = False
+        return elsewhere
+
+    def _matches(self, visibility: Visibility, elsewhere: Elsewhere) -> Iterator[Match]:
+        if self._strictly is not None:
+            state, expression, check = self._strictly
+            elsewhere.exact &= not state.gaps
+            try:
+                yield from matches_of(
+                    self._connection, visibility, state.name, expression, check, elsewhere
+                )
+            except apsw.CorruptError as error:
+                self._blame(state.name, expression, error)
+        elif self._marker is not None:
+            found = from_scan(
+                self._connection,
+                visibility,
+                self._marker,
+                _EVERYTHING,
+                wanted=CANDIDATE_LIMIT,
+                sort="newest",
+            )
+            elsewhere.exact &= found.complete
+            for each in found.candidates:
+                yield each.id, each.role, each.session.id, each.session.source
+
     # -- steps
 
     def _blame(self, table: str, expression: str, error: apsw.CorruptError) -> NoReturn:
         """Tell damage of an index, which the search goes on without, from the file's."""
         if not is_index_corruption(self._connection, error, table, expression):
             raise error
-        self._request.damaged[table] = str(error)
+        self.damaged[table] = str(error)
         raise _IndexDamaged from error
 
     def _count(self, table: str, phrase: q.Phrase) -> int:
@@ -465,10 +565,11 @@ class _Search:
         check: q.Matcher | None = None,
         weights: Sequence[float] = (1.0,),
         first: int,
+        suffix: str = "",
     ) -> Found:
         """Ask an index alone."""
         try:
-            return from_index(
+            found = from_index(
                 self._connection,
                 self.visibility,
                 state.name,
@@ -482,6 +583,9 @@ class _Search:
             )
         except apsw.CorruptError as error:
             self._blame(state.name, expression, error)
+        for each in found.candidates:
+            each.found_by = _ROUTES[state.name] + suffix
+        return found
 
     def _add_tails(self, found: Found, matcher: q.Matcher) -> None:
         """Look into the part of long tool results that no index holds."""
@@ -539,33 +643,54 @@ class _Search:
 def discover(connection: Connection, request: Request) -> SearchResult:
     """Answer a search on one read transaction.
 
-    ``request.damaged`` names, afterwards, the indexes that turned out to be damaged;
-    the caller detaches them once the snapshot is given back.
-
     Raises:
         QueryTimeout: the time passed before anything was found.
     """
-    query = q.parse(request.query, config=STORE_OPTIONS)
+    return outcome_of(connection, request).answered()
+
+
+def outcome_of(connection: Connection, request: Request) -> Outcome:
+    """Answer a search on one read transaction, and say which indexes are damaged."""
     search = _Search(connection, request)
+    try:
+        return Outcome(_discover(connection, request, search), None, tuple(search.damaged))
+    except (QueryTimeout, apsw.InterruptError) as error:
+        timeout = error if isinstance(error, QueryTimeout) else translate(error)
+        if not search.damaged or not isinstance(timeout, QueryTimeout):
+            raise
+        return Outcome(None, timeout, tuple(search.damaged))
+
+
+def _discover(connection: Connection, request: Request, search: _Search) -> SearchResult:
+    query = q.parse(request.query, config=STORE_OPTIONS)
     hints = list(query.notes)
+    elsewhere = Elsewhere()
     if query.root is None:
         answer = _Answer("empty", Found(), None)
         titles: list[TitleHit] = []
     else:
         answer = search.run(query)
         titles = search.titles(query, answer)
+        elsewhere = search.elsewhere()
     found = answer.found
     hints += answer.notes
     if not found.complete and not found.candidates and not titles:
         raise QueryTimeout("the deadline passed before every message was looked at")
+    if query.root is not None and not found.candidates and not titles:
+        hints.append(_nothing(request, elsewhere))
+    elif answer.relaxed:
+        hints.append(_parts(request, elsewhere, complete=search.strict_complete))
+    hints += elsewhere.hints()
     if not found.complete:
         hints.append("Not every message was looked at in time: there may be more.")
     if not found.ranked:
         hints.append("Ranking ran out of time: these are the newest matches.")
     elif not found.scored:
         hints.append("Scoring ran out of time: the order is a rough one.")
-    if query.root is not None and not found.candidates and not titles:
-        hints.append("Nothing matches: try fewer or other words.")
+    hints += [
+        f"The index {name} was found damaged; maintenance builds it anew."
+        for name in search.damaged
+    ]
     hints += missed_day(connection, request.period)
     chosen, more = choose(request, found.candidates, titles)
     parts = [isinstance(each, Candidate) and each.partial for each in chosen]
@@ -589,20 +714,51 @@ def discover(connection: Connection, request: Request) -> SearchResult:
         detail=request.detail,
         results=(),
         count=len(hits),
-        search_path=answer.path,
+        search_path=_path(answer.path, hits),
         complete=found.complete,
         candidate_limit=CANDIDATE_LIMIT,
         candidate_limit_reached=limit_reached,
-        index_status=status.index_status(connection, search.states),
+        index_status=status.index_status(connection, search.states, search.damaged),
         legacy_import=status.legacy_import(connection),
         hint=None,
         cursor=cursor,
+        found_by=tuple(dict.fromkeys(hit.found_by for hit in hits)),
+        left_out=elsewhere.counts(),
     )
     overhead = display.json_bytes(result) + 400
     fitted, shortened = display.fit_hits(hits, request.budget, overhead)
     if shortened:
         hints.append("Messages were shortened to fit the size of one answer: scroll for more.")
     return replace(result, results=fitted, hint=" ".join(_sentences(hints)) or None)
+
+
+def _path(path: str, hits: Sequence[SearchHit]) -> str:
+    """Return the route of an answer: the one that was taken, if any result came by it."""
+    routes = [hit.found_by for hit in hits if hit.found_by != "title"]
+    return path if path in routes or not routes else routes[0]
+
+
+def _nothing(request: Request, elsewhere: Elsewhere) -> str:
+    """Say that nothing matches, as far as that is known."""
+    if elsewhere:
+        return "Nothing matches in what was searched."
+    if request.seen:
+        return "Nothing more matches."
+    where = request.narrowed
+    if not elsewhere.exact:
+        where = [f"in messages of {' and '.join(request.roles)}", *where]
+    if where:
+        return f"Nothing matches {' and '.join(where)}: widen that, or try fewer or other words."
+    return "Nothing matches: try fewer or other words."
+
+
+def _parts(request: Request, elsewhere: Elsewhere, *, complete: bool) -> str:
+    """Say that the results hold parts of a query, and whether anything holds all of it."""
+    if request.seen or not complete:
+        return "These hold parts of the query."
+    if elsewhere or not elsewhere.exact or request.narrowed:
+        return "No message that was searched holds all of the query; these hold parts of it."
+    return "No message holds all of the query; these hold parts of it."
 
 
 def _sentences(hints: Sequence[str]) -> list[str]:

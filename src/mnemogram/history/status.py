@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Collection
 from typing import Any, Final
 
 import apsw
@@ -31,18 +32,26 @@ SELECT count(*) FROM messages INDEXED BY messages_by_session
 """
 
 
-def index_status(connection: Connection, states: dict[str, indexes.IndexState]) -> dict[str, Any]:
+def index_status(
+    connection: Connection,
+    states: dict[str, indexes.IndexState],
+    damaged: Collection[str] = (),
+) -> dict[str, Any]:
     """Return, for each of the three tables, whether it is whole and usable here.
 
     ``building`` is there where something builds: the fraction of message ids done.
+
+    Args:
+        damaged: tables that turned out to be damaged, whatever their state says.
     """
     shown: dict[str, Any] = {}
     building: dict[str, float] = {}
     for definition in indexes.INDEXES:
         state = states.get(definition.name)
-        usable = state is not None and (state.token_version == 0 or connection.has_tokenizer)
+        usable = definition.name not in damaged
+        usable &= state is not None and (state.token_version == 0 or connection.has_tokenizer)
         shown[definition.name] = bool(usable and state is not None and state.state == "ready")
-        if state is not None and state.state == "building":
+        if state is not None and state.state == "building" and definition.name not in damaged:
             low, high = state.gaps[0]
             building[definition.name] = round(low / high, 4) if high else 0.0
     if building:

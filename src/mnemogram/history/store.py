@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, Literal
 
@@ -315,13 +316,14 @@ class History(Upkeep):
             budget=self._budget,
             recency=recency,
         )
-        try:
-            with self._database.read(timeout=timeout) as connection:
-                return damage.noted(connection, search.discover(connection, request))
-        finally:
-            # After the read: where there is no WAL, a writer waits for readers.
-            for name in request.damaged:
-                self._detach_damaged(name)
+        with self._database.read(timeout=timeout) as connection:
+            outcome = search.outcome_of(connection, request)
+            if outcome.result is not None:
+                outcome = replace(outcome, result=damage.noted(connection, outcome.result))
+        # After the read: where there is no WAL, a writer waits for readers.
+        for name in outcome.damaged:
+            self._detach_damaged(name)
+        return outcome.answered()
 
     def scroll(
         self, session: str, around: int, *, window: int = 5, timeout: float = READ_TIMEOUT
