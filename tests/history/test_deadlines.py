@@ -214,7 +214,10 @@ def test_what_begins_too_much_is_estimated_and_not_counted(
     assert '"京" *' not in counted
 
 
-def test_a_store_of_few_messages_is_not_sampled(history: History) -> None:
+def test_a_store_of_few_messages_is_not_sampled(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "_SAMPLE_SECONDS", 60.0)  # on a slow day, too
     begun = q.parse("b* amb* z*").phrases
     with history._database.read() as connection:
         assert costs.frequent_prefixes(connection, 49_999, begun, 3) == {}

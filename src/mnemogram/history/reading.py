@@ -22,6 +22,7 @@ __all__ = [
     "checked_int",
     "counts_around",
     "message_row",
+    "outline",
     "read",
     "rows_after",
     "rows_before",
@@ -262,3 +263,17 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
 
 def _budget_hint(shortened: bool) -> str | None:
     return "Messages were shortened to fit the size of one answer." if shortened else None
+
+
+_OUTLINE: Final = f"""
+SELECT m.uid, m.role, m.tool_call_id, m.state FROM messages AS m
+  JOIN sessions AS s ON s.id = m.session_id WHERE s.key = ? AND {_SHOWN} ORDER BY m.id
+"""
+
+
+def outline(connection: Connection, session: str) -> list[tuple[str, str, str | None, str]]:
+    """Return uid, role, call id and state of a session's messages, without their text."""
+    return [
+        (str(uid), str(role), None if call is None else str(call), str(state))
+        for uid, role, call, state in connection.execute(_OUTLINE, (session,))
+    ]

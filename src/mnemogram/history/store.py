@@ -361,6 +361,11 @@ class History(Upkeep):
         with self._database.read(timeout=timeout) as connection:
             return damage.noted(connection, reading.read(connection, session, budget=self._budget))
 
+    def _outline(self, session: str) -> list[tuple[str, str, str | None, str]]:
+        """Return uid, role, call id and state of every message that was not undone."""
+        with self._database.read() as connection:
+            return reading.outline(connection, session)
+
     def browse(
         self,
         *,

@@ -21,7 +21,7 @@ from mnemogram.history.models import Message, Role
 from mnemogram.importers.base import role_of
 from mnemogram.importers.blocks import Content, split
 
-__all__ = ["is_made_up", "messages_of"]
+__all__ = ["is_made_up", "messages_of", "said_in"]
 
 #: Source that summarizing middleware names.
 SUMMARY: Final = "summarization"
@@ -44,7 +44,7 @@ def messages_of(messages: Iterable[BaseMessage]) -> list[Message]:
         InvalidArgument: a message has a role of its own that nobody knows.
     """
     names: dict[str, str] = {}
-    return [said for each in messages for said in _said(each, names)]
+    return [said for each in messages for said in said_in(each, names)]
 
 
 def is_made_up(message: BaseMessage) -> bool:
@@ -59,7 +59,12 @@ def is_made_up(message: BaseMessage) -> bool:
     )
 
 
-def _said(message: BaseMessage, names: dict[str, str]) -> Iterator[Message]:
+def said_in(message: BaseMessage, names: dict[str, str]) -> Iterator[Message]:
+    """Yield what was said in one message.
+
+    Args:
+        names: names of tools by the ids of their calls; those of the message are added.
+    """
     role = _role(message)
     if role is None:
         return
