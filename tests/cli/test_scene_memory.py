@@ -198,3 +198,18 @@ def test_remembered_escape_sequences_do_not_reach_the_terminal(run: Run) -> None
     )
     for words in (("scene", "recall", "k"), ("memory", "context", "--scene", "k")):
         assert "\x1b" not in run(*words).out
+
+
+def test_a_rule_is_listed_until_it_is_confirmed(run: Run) -> None:
+    told = ("reply", "style", "plain", "--kind", "rule", "--scene", "chan:qq")
+    run("memory", "commit", *told, "--trust", "observed")
+    assert "for information" in run("memory", "context", "--scene", "chan:qq").out
+    listed = run("memory", "confirm", "--json").json
+    (rule,) = listed["relations"]
+    assert listed["confirmed"] == 0
+    done = run("memory", "confirm", rule["id"])
+    assert "1 confirmed." in done.err
+    assert run("memory", "confirm", rule["id"], "--json").json["confirmed"] == 0
+    assert "follow" in run("memory", "context", "--scene", "chan:qq").out
+    assert run("memory", "confirm").code == 3
+    assert run("memory", "confirm", 99).code == 3

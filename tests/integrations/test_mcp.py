@@ -12,9 +12,10 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
+from mcp_types import ElicitResult
 
 import mnemogram
-from mnemogram.integrations.mcp import make_server, tools_of
+from mnemogram.integrations.mcp import ask_client, make_server, tools_of
 
 COMMAND = [
     sys.executable,
@@ -134,3 +135,40 @@ def test_a_server_without_a_user_is_not_started(root: Path) -> None:
     )
     assert done.returncode == 2
     assert "--user" in done.stderr
+
+
+RULE = {"subject": "mail", "relation": "rule", "object": "sign as Ann", "kind": "rule"}
+
+
+@pytest.mark.parametrize(
+    ("action", "trust"),
+    [("accept", "confirmed"), ("decline", None), ("cancel", "observed"), (None, "observed")],
+)
+def test_the_client_asks_its_user_about_a_rule(root: Path, action: Any, trust: str | None) -> None:
+    questions: list[str] = []
+
+    async def answer(context: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action=action, content={} if action == "accept" else None)
+
+    async def run() -> None:
+        with mnemogram.open(root) as home:
+            memory = home.memory("ann")
+            tools = tools_of(home.history("ann"), memory, confirm=ask_client)
+            asking = {} if action is None else {"elicitation_callback": answer}
+            async with Client(make_server(tools), mode="legacy", **asking) as client:
+                given = {"triples": [RULE], "scene": "tool:mail"}
+                result = await client.call_tool("memory_commit", given)
+            stored = result.structured_content["relations"]
+            assert [each["trust"] for each in stored] == ([] if trust is None else [trust])
+            assert memory.status().relations == len(stored)
+
+    anyio.run(run)
+    if action is not None:
+        (question,) = questions
+        assert "sign as Ann" in question
+        assert "tool:mail" in question
+
+
+def test_outside_a_call_of_a_client_nobody_is_asked() -> None:
+    assert ask_client(mnemogram.Triple("a", "b", "c", kind="rule")) is None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemogram.errors import InvalidArgument
+from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.memory import SceneMemory, Triple
 
 
@@ -302,3 +302,31 @@ def test_the_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
         memory.commit([Triple("a", "b", "c")])
         for each in tmp_path.iterdir():
             assert stat.S_IMODE(each.stat().st_mode) == 0o600
+
+
+def test_confirming_is_told_again_by_the_user_everywhere_it_is_pinned(memory: SceneMemory) -> None:
+    rule = Triple("reply", "style", "plain", sentence="plain, please", kind="rule")
+    (first,) = memory.commit([rule], scene=["chan:qq", "chan:mail"], session_id="s").relation_ids
+    weak = Triple("reply", "length", "short", kind="rule", trust="confirmed", confidence=0.4)
+    (second,) = memory.commit([weak], scene="chan:qq").relation_ids
+    memory.commit([Triple("reply", "length", "long", kind="rule")], scene="chan:mail")
+    with pytest.raises(NotFound, match="999"):
+        memory.confirm([first, 999])
+    assert memory.confirm([first, second, first]) == 1
+    for scene in ("chan:qq", "chan:mail"):
+        lines = memory.build_context("", scenes=[scene]).lines
+        held = {each.relation.object: each for each in lines}
+        assert held["plain"].authority == "rule"
+        assert (held["plain"].relation.sentence, held["plain"].relation.weight) == (
+            "plain, please",
+            1.0,
+        )
+    assert memory.relations(ids=[second])[0].confidence == 0.4
+    assert memory.check().ok
+
+
+def test_what_was_taken_back_is_not_confirmed(memory: SceneMemory) -> None:
+    (rule,) = memory.commit([Triple("reply", "style", "plain", kind="rule")]).relation_ids
+    memory.retire([rule])
+    assert memory.confirm([rule]) == 0
+    assert memory.relations(ids=[rule])[0].status == "retired"

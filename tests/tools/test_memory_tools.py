@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mnemogram import InvalidArgument
 from mnemogram.memory import SceneMemory, Triple
 from mnemogram.tools.memory import memory_commit_tool, memory_recall_tool
 
@@ -116,3 +117,75 @@ def test_every_interface_gets_a_schema(memory: SceneMemory, kind: Any) -> None:
         assert "scene" in text
         assert "trust" not in text
     assert memory_commit_tool(memory).schema("mcp")["annotations"]["readOnlyHint"] is False
+
+
+def test_a_rule_that_the_user_agrees_to_is_to_be_followed(memory: SceneMemory) -> None:
+    asked: list[Triple] = []
+
+    def confirm(rule: Triple) -> bool | None:
+        asked.append(rule)
+        return True
+
+    commit = memory_commit_tool(memory, current_scenes=["chan:qq"], confirm=confirm)
+    fact = {"subject": "Ann", "relation": "likes", "object": "tea"}
+    answer = commit({"triples": [{**RULE, "scene": "here"}, fact]})
+    (rule,) = asked
+    assert (rule.object, rule.sentence, rule.scene) == ("纯文本", "别用标记", ["chan:qq"])
+    trusts = [(each["subject"], each["trust"], each["authority"]) for each in answer["relations"]]
+    assert trusts == [("QQ回复", "confirmed", "rule"), ("Ann", "observed", "memory")]
+    assert answer["notes"] == []
+    shown = memory.build_context("hi", scenes=["chan:qq"])
+    assert [each.authority for each in shown.lines] == ["rule"]
+
+
+def test_a_rule_that_the_user_declines_is_not_stored(memory: SceneMemory) -> None:
+    fact = {"subject": "Ann", "relation": "likes", "object": "tea"}
+    commit = memory_commit_tool(memory, confirm=lambda rule: False)
+    answer = commit({"triples": [RULE, fact]})
+    assert [each["subject"] for each in answer["relations"]] == ["Ann"]
+    assert answer["declined"] == [{"subject": "QQ回复", "relation": "格式", "object": "纯文本"}]
+    assert memory.status().relations == 1
+    only = commit({"triples": [RULE]})
+    assert (only["success"], only["created"], len(only["declined"])) == (True, 0, 1)
+
+
+@pytest.mark.parametrize("silence", [None, RuntimeError("the user left")])
+def test_a_rule_without_an_answer_waits_to_be_confirmed(
+    memory: SceneMemory, silence: Exception | None
+) -> None:
+    def confirm(rule: Triple) -> bool | None:
+        if silence is not None:
+            raise silence
+        return None
+
+    commit = memory_commit_tool(memory, trust="confirmed", confirm=confirm)
+    (stored,) = commit({"triples": [RULE], "scene": "chan:qq"})["relations"]
+    assert (stored["trust"], stored["authority"]) == ("observed", "unconfirmed")
+    assert memory.confirm([stored["id"]]) == 1
+    assert memory.confirm([stored["id"]]) == 0
+    (line,) = memory.build_context("hi", scenes=["chan:qq"]).lines
+    assert (line.authority, line.relation.sentence) == ("rule", "别用标记")
+
+
+def test_a_cancelled_question_stores_nothing(memory: SceneMemory) -> None:
+    class Cancelled(BaseException):
+        pass
+
+    def confirm(rule: Triple) -> bool | None:
+        raise Cancelled
+
+    fact = {"subject": "Ann", "relation": "likes", "object": "tea"}
+    with pytest.raises(Cancelled):
+        memory_commit_tool(memory, confirm=confirm)({"triples": [fact, RULE]})
+    assert memory.status().relations == 0
+
+
+def test_the_answer_says_which_trust_a_rule_got(memory: SceneMemory) -> None:
+    observed = memory_commit_tool(memory)({"triples": [RULE]})
+    assert [each["trust"] for each in observed["relations"]] == ["observed"]
+    assert "confirmed" in observed["notes"][0]
+    confirmed = memory_commit_tool(memory, trust="confirmed")({"triples": [RULE]})
+    assert [each["trust"] for each in confirmed["relations"]] == ["confirmed"]
+    assert confirmed["notes"] == []
+    with pytest.raises(InvalidArgument, match="trust"):
+        memory_commit_tool(memory, trust="sure")  # type: ignore[arg-type]

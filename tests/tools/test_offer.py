@@ -38,3 +38,14 @@ def test_the_running_session_and_its_scenes_reach_every_tool(home: mnemogram.Mne
     assert commit({"triples": [rule]})["success"]
     assert recall({"scenes": ["here"]})["count"] == 1
     assert memory.forget(session_id="s1").counts["relations"] == 1
+
+
+def test_how_far_a_model_is_trusted_reaches_the_tool_that_remembers(
+    home: mnemogram.Mnemogram,
+) -> None:
+    stores = home.history("ann"), home.memory("ann")
+    rule = {"subject": "reply", "relation": "style", "object": "plain", "kind": "rule"}
+    _, sure, _ = tools_of(*stores, trust="confirmed")
+    assert sure({"triples": [rule]})["relations"][0]["trust"] == "confirmed"
+    _, asking, _ = tools_of(*stores, confirm=lambda triple: False)
+    assert asking({"triples": [{**rule, "object": "loud"}]})["declined"]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from mnemogram.cli.common import OK, Env, store_options
@@ -12,21 +14,35 @@ __all__ = ["mcp"]
 
 @click.command()
 @click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@click.option("--ask", is_flag=True, help="Let the client ask its user about each new rule.")
+@click.option(
+    "--trust",
+    type=click.Choice(["observed", "confirmed"]),
+    default="observed",
+    show_default=True,
+    help="Of what a model commits; confirmed only where the user agrees to each call.",
+)
 @store_options
-def mcp(env: Env, *, read_only: bool) -> int:
+def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any) -> int:
     """Serve one user's memory to an agent: an MCP server on standard input and output.
 
     The tools are session_search, memory_commit and memory_recall. Put this command into the
     agent's list of MCP servers.
     """
     try:
-        from mnemogram.integrations.mcp import serve, tools_of
+        from mnemogram.integrations.mcp import ask_client, serve, tools_of
     except ImportError as error:
         raise click.ClickException(
             f"the MCP server needs mcp 2 ({error}); install it with: pip install 'mnemogram[mcp]'"
         ) from error
     with env.home() as home:
-        tools = tools_of(home.history(env.user), home.memory(env.user), read_only=read_only)
+        tools = tools_of(
+            home.history(env.user),
+            home.memory(env.user),
+            read_only=read_only,
+            trust=trust,
+            confirm=ask_client if ask else None,
+        )
         env.say(f"Serving {', '.join(each.name for each in tools)} on standard input and output.")
         serve(tools)
     return OK

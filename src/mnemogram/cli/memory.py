@@ -24,7 +24,7 @@ from mnemogram.cli.remembering import (
 from mnemogram.cli.render import Page, clean, json_text
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import SweepReport, Triple
-from mnemogram.memory.context import LABELS
+from mnemogram.memory.context import LABELS, authority
 from mnemogram.memory.models import KINDS, TRUST_RANK
 
 __all__ = ["memory"]
@@ -229,6 +229,28 @@ def context(
     for note in () if env.json else found.notes:
         env.say(clean(note), "yellow")
     return OK if text else NOTHING
+
+
+@memory.command()
+@click.argument("ids", nargs=-1, type=int)
+@store_options
+def confirm(env: Env, ids: tuple[int, ...]) -> int:
+    """Confirm the relations IDS; without any, list the rules that nobody confirmed.
+
+    A rule that a model was told is shown to it as information until it is confirmed.
+    """
+    with opened(env, write=bool(ids)) as store:
+        changed = store.confirm(ids) if ids else 0
+        found = store.relations(ids=ids or None, limit=1_000)
+    shown = [each for each in found if ids or authority(each) == "unconfirmed"]
+    if env.json:
+        env.emit({"confirmed": changed, "relations": [each.to_dict() for each in shown]})
+    else:
+        page = Page(env.out)
+        for each in shown:
+            show_relation(page, each)
+        env.say(f"{changed:,} confirmed." if ids else f"{len(shown):,} rules are not confirmed.")
+    return OK if shown else NOTHING
 
 
 # --- upkeep ----------------------------------------------------------------------------

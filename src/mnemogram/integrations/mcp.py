@@ -8,16 +8,24 @@ sends can name another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Any, Final, cast
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
+    ElicitResult,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -29,10 +37,17 @@ from mcp_types import (
 from mnemogram import __version__
 from mnemogram.history.writing import map_strings, storable
 from mnemogram.integrations.mcp_wire import standard_streams
+from mnemogram.memory import Triple
 from mnemogram.tools import Tool, tools_of
 from mnemogram.tools.answers import answer_text
 
-__all__ = ["INSTRUCTIONS", "make_server", "serve", "tools_of"]
+__all__ = ["INSTRUCTIONS", "ask_client", "make_server", "serve", "tools_of"]
+
+#: Seconds that a user has to answer a question.
+ASK_SECONDS: Final = 120.0
+_CAN_ASK: Final = ClientCapabilities(elicitation=ElicitationCapability())
+#: The session of the client whose call a tool is answering.
+_ASKED_BY: ContextVar[ServerSession | None] = ContextVar("asked_by", default=None)
 
 INSTRUCTIONS = (
     "Memory of earlier conversations with this user, and of facts and rules. Search before you"
@@ -70,7 +85,11 @@ def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
                 "hint": f"The tools are {', '.join(offered)}.",
             }
         else:
-            answer = await anyio.to_thread.run_sync(tool, params.arguments)
+            token = _ASKED_BY.set(context.session)
+            try:
+                answer = await anyio.to_thread.run_sync(tool, params.arguments)
+            finally:
+                _ASKED_BY.reset(token)
         return CallToolResult(
             content=[TextContent(type="text", text=answer_text(answer))],
             structured_content=map_strings(answer, storable),
@@ -84,6 +103,36 @@ def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def ask_client(rule: Triple) -> bool | None:
+    """Have the client ask its user whether a rule is to be remembered as confirmed.
+
+    For ``confirm`` of :func:`tools_of`, in tools that :func:`make_server` offers.
+
+    Returns:
+        What the user said; None where the client cannot ask, or nobody answered.
+    """
+    session = _ASKED_BY.get()
+    if session is None:
+        return None
+    words = " ".join((rule.subject, rule.relation, rule.object))
+    scenes = [rule.scene] if isinstance(rule.scene, str) else list(rule.scene or ())
+    where = f" It applies in: {', '.join(scenes)}." if scenes else ""
+    quoted = f" (“{rule.sentence}”)" if rule.sentence else ""
+    message = storable(f"Remember this as a rule to follow? {words}{quoted}{where}")
+
+    async def ask() -> ElicitResult | None:
+        if not session.check_client_capability(_CAN_ASK):
+            return None
+        with anyio.move_on_after(ASK_SECONDS), suppress(MCPError):  # some transports cannot
+            return await session.elicit_form(message, {"type": "object", "properties": {}})
+        return None
+
+    answer = anyio.from_thread.run(ask)
+    if answer is None or answer.action == "cancel":
+        return None
+    return answer.action == "accept"
 
 
 def serve(tools: Sequence[Tool]) -> None:

@@ -270,6 +270,17 @@ def pinned_keys(connection: Connection, relation_ids: Iterable[int]) -> dict[int
     return found
 
 
+def is_confirmed(connection: Connection, relation_id: int) -> bool:
+    """Return whether a relation and all its pins are confirmed."""
+    lower = connection.one(
+        "SELECT count(*) FROM (SELECT trust FROM relations WHERE id = :id UNION ALL"
+        " SELECT trust FROM scene_refs WHERE kind = 'relation' AND ref_id = :id)"
+        " WHERE trust <> 'confirmed'",
+        {"id": relation_id},
+    )
+    return not lower
+
+
 def _owner(key: str) -> str | None:
     """Return a key up to its last level that names somebody, None where none does."""
     levels = key.split("/")

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
-from mnemogram.errors import InvalidArgument, QueryTimeout
+from mnemogram.errors import InvalidArgument, NotFound, QueryTimeout
 from mnemogram.memory import context as contexts
 from mnemogram.memory import graph, index, recall, scenes, selection, vectors
 from mnemogram.memory.arguments import (
@@ -234,6 +234,45 @@ class SceneMemory(Upkeep):
         now = self._now()
         with self._database.write() as connection:
             return graph.retire(connection, checked_ids(relation_ids), now)
+
+    def confirm(self, relation_ids: Iterable[int]) -> int:
+        """Say that the user stands behind relations: rules among them are to be followed.
+
+        It is as if the user told them again, in every scene that they are pinned to. What
+        is retired stays so.
+
+        Returns:
+            How many were not confirmed until now.
+
+        Raises:
+            NotFound: there is no such relation; then nothing is changed.
+        """
+        return self._confirm(checked_ids(relation_ids))
+
+    @mending
+    def _confirm(self, ids: list[int]) -> int:
+        now = self._now()
+        with self._database.write() as connection:
+            found = list(scenes.whole(connection, ids))
+            if missing := set(ids) - {each.id for each in found}:
+                raise NotFound(
+                    f"no relation {min(missing)}", hint="Use ids from an earlier answer."
+                )
+            keys = scenes.pinned_keys(connection, ids)
+            again = [
+                Triple(
+                    *(each.subject, each.relation, each.object),
+                    confidence=0.0,  # of two the larger stays
+                    sentence=each.sentence,
+                    scene=tuple(keys.get(each.id, ())) or None,
+                    kind=each.kind,
+                    trust="confirmed",
+                )
+                for each in found
+                if each.status == "active" and not scenes.is_confirmed(connection, each.id)
+            ]
+            graph.commit(connection, graph.prepare(again, None, []), "", now, [])
+            return len(again)
 
     # -- reading
 

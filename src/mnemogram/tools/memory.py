@@ -2,16 +2,19 @@
 """The tools ``memory_commit`` and ``memory_recall``: facts and rules, told and asked by a model.
 
 How far a triple is trusted is the host's to say, never the model's: what a model
-commits is ``observed`` unless the host made the tool for more or less.
+commits is ``observed`` unless the host made the tool for more or less, or asks the user.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.memory import Relation, SceneMemory
+from mnemogram.memory import CommitResult, Relation, SceneMemory, Triple
+from mnemogram.memory.arguments import checked_trust
 from mnemogram.memory.context import authority
 from mnemogram.memory.models import KINDS, Trust
 from mnemogram.text import cut
@@ -26,14 +29,19 @@ from mnemogram.tools.declaration import (
     Tool,
 )
 
-__all__ = ["COMMIT", "RECALL", "memory_commit_tool", "memory_recall_tool"]
+__all__ = ["COMMIT", "RECALL", "Confirm", "memory_commit_tool", "memory_recall_tool"]
+
+_log = logging.getLogger(__name__)
 
 CurrentScenes: TypeAlias = Iterable[str] | Callable[[], Iterable[str]] | None
 CurrentSession: TypeAlias = str | Callable[[], str | None] | None
+#: Asks the user whether a rule is theirs: yes, no, or None where nobody answered.
+Confirm: TypeAlias = Callable[[Triple], bool | None]
 
 #: Characters of a name or a sentence in an answer.
 NAME_CHARS: Final = 200
 SENTENCE_CHARS: Final = 600
+_PARTS: Final = ("subject", "relation", "object")
 #: What a model may say for the situation it is in.
 _HERE: Final = ("here", "current", "this", "now")
 _SCENE: Final = (
@@ -181,6 +189,7 @@ def memory_commit_tool(
     current_scenes: CurrentScenes = None,
     session_id: CurrentSession = None,
     trust: Trust = "observed",
+    confirm: Confirm | None = None,
 ) -> Tool:
     """Make the tool that remembers, for one user.
 
@@ -191,32 +200,64 @@ def memory_commit_tool(
         session_id: the running conversation, or a function that returns it.
         trust: of everything this tool commits. ``confirmed`` only where the user has
             to agree to each call: confirmed rules are worded as to be followed.
+        confirm: asks the user about a rule before it is stored, on the thread that the
+            tool works on; the rule comes with its scenes and its original sentence. True:
+            stored as ``confirmed``. False: not stored. None, or an exception: stored as
+            ``observed``, to be confirmed later (``SceneMemory.confirm``).
+
+    Raises:
+        InvalidArgument: there is no such trust.
     """
+    checked_trust(trust)
 
     def answer(given: dict[str, Any]) -> dict[str, Any]:
-        triples = []
         batch = _scenes([given["scene"]], current_scenes) if "scene" in given else []
+        triples: list[Triple] = []
+        declined: list[Triple] = []
         for each in given["triples"]:
-            told = {"trust": trust, **each}
+            told = dict(each)
             own = _scenes([told.pop("scene")], current_scenes) if "scene" in told else None
-            told["scene"] = own if own is not None else batch
-            triples.append(told)
+            triple = Triple(**told, trust=trust, scene=own if own is not None else batch)
+            if confirm is not None and triple.kind == "rule":
+                agreed = _asked(confirm, triple)
+                if agreed is False:
+                    declined.append(triple)
+                    continue
+                triple = replace(triple, trust="confirmed" if agreed else "observed")
+            triples.append(triple)
         session = session_id() if callable(session_id) else session_id
-        result = memory.commit(triples, session_id=session)
+        result = memory.commit(triples, session_id=session) if triples else CommitResult()
         stored = memory.relations(ids=dict.fromkeys(result.relation_ids), limit=1_000)
+        notes = list(result.notes)
+        if declined:
+            notes.append("The user did not agree to what is declined; it was not stored.")
+        if any(authority(each) == "unconfirmed" for each in stored):
+            notes.append("A rule that is observed comes back as information until it is confirmed.")
         return {
             "success": True,
             "mode": "commit",
-            "relations": [_shown(each) for each in stored],
+            "relations": [{**_shown(each), "trust": each.trust} for each in stored],
             "created": result.created,
             "known": result.repeated + result.revived,
             "retired": list(result.retired),
             "contested": list(result.contested),
+            "declined": [
+                {name: cut(getattr(each, name), NAME_CHARS)[0] for name in _PARTS}
+                for each in declined
+            ],
             "pins": result.pins_created,
-            "notes": list(result.notes),
+            "notes": notes,
         }
 
     return Tool(COMMIT, answer)
+
+
+def _asked(confirm: Confirm, triple: Triple) -> bool | None:
+    try:
+        return confirm(triple)
+    except Exception:  # the host's: a rule that nobody was asked about is not confirmed
+        _log.exception("asking the user about a rule failed")
+        return None
 
 
 def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = None) -> Tool:
@@ -264,7 +305,7 @@ def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = N
 def _shown(relation: Relation) -> dict[str, Any]:
     plain = relation.to_dict()
     shown: dict[str, Any] = {"id": relation.id}
-    for name in ("subject", "relation", "object"):
+    for name in _PARTS:
         shown[name] = cut(plain[name], NAME_CHARS)[0]
     if relation.sentence is not None:
         text, truncated, length = cut(relation.sentence, SENTENCE_CHARS)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from mnemogram.history.store import History
 from mnemogram.memory import SceneMemory
+from mnemogram.memory.models import Trust
 from mnemogram.tools.declaration import Tool
 from mnemogram.tools.memory import (
+    Confirm,
     CurrentScenes,
     CurrentSession,
     memory_commit_tool,
@@ -24,6 +26,8 @@ def tools_of(
     read_only: bool = False,
     current_session: CurrentSession = None,
     current_scenes: CurrentScenes = None,
+    trust: Trust = "observed",
+    confirm: Confirm | None = None,
 ) -> list[Tool]:
     """Return the tools over one user's stores.
 
@@ -34,10 +38,18 @@ def tools_of(
         current_session: id of the running session, or a function that returns it at each
             call; what is still in its context is not found again.
         current_scenes: keys of the present situation, or a function that returns them.
+        trust: of what a model commits, see ``memory_commit_tool``.
+        confirm: asks the user about a rule that a model commits, see ``memory_commit_tool``.
     """
     tools = [
         session_search_tool(history, current_session=current_session),
-        memory_commit_tool(memory, current_scenes=current_scenes, session_id=current_session),
+        memory_commit_tool(
+            memory,
+            current_scenes=current_scenes,
+            session_id=current_session,
+            trust=trust,
+            confirm=confirm,
+        ),
         memory_recall_tool(memory, current_scenes=current_scenes),
     ]
     return [each for each in tools if each.declaration.read_only or not read_only]

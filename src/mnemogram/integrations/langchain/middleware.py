@@ -22,10 +22,12 @@ from mnemogram.integrations.langchain.messages import is_made_up
 from mnemogram.integrations.langchain.recording import Recorder, Recording, Report
 from mnemogram.integrations.langchain.tools import MemoryTool
 from mnemogram.memory import SceneMemory
+from mnemogram.memory.arguments import checked_trust
 from mnemogram.memory.context import Language
+from mnemogram.memory.models import Trust
 from mnemogram.tools import Tool, tools_of
 from mnemogram.tools.context import MAX_CHARS, context_block
-from mnemogram.tools.memory import COMMIT, RECALL
+from mnemogram.tools.memory import COMMIT, RECALL, Confirm
 from mnemogram.tools.session_search import DECLARATION, session_search_tool
 
 __all__ = ["MemoryMiddleware"]
@@ -78,6 +80,8 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         max_chars: characters of the block in the system prompt; 0 for no block.
         tool_rules: show also what is pinned to the scenes of the tools at hand.
         language: of the words around the memories: ``en``, ``zh``, ``ja``, ``ko``.
+        trust: of what a model commits, see ``memory_commit_tool``.
+        confirm: asks the user about a rule that a model commits, see ``memory_commit_tool``.
         report: called with an exception of recording or recalling, after the last try;
             logged by default. What it raises is logged, too.
         attempts: how often storing is tried before it is put off.
@@ -98,12 +102,15 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         max_chars: int = MAX_CHARS,
         tool_rules: bool = True,
         language: Language = "en",
+        trust: Trust = "observed",
+        confirm: Confirm | None = None,
         report: Report | None = None,
         attempts: int = 3,
     ) -> None:
         super().__init__()
         if tools not in ("all", "read", "none"):
             raise InvalidArgument(f"tools cannot be {tools!r}", hint="Use all, read or none.")
+        checked_trust(trust)
         self._history_of = history
         self._memory_of = memory
         self._session_of = session
@@ -111,6 +118,8 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._max_chars = max_chars
         self._tool_rules = tool_rules
         self._language = language
+        self._trust = trust
+        self._confirm = confirm
         self._recorder = Recorder(report=report, attempts=attempts)
         self.tools = [] if tools == "none" else self._made_tools(read_only=tools == "read")
 
@@ -180,7 +189,14 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if memory is None:
             return session_search_tool(history, current_session=session)
         scenes = self._scenes(runtime)
-        tools = tools_of(history, memory, current_session=session, current_scenes=scenes)
+        tools = tools_of(
+            history,
+            memory,
+            current_session=session,
+            current_scenes=scenes,
+            trust=self._trust,
+            confirm=self._confirm,
+        )
         return next(each for each in tools if each.name == name)
 
     # -- what happens around a run
