@@ -31,6 +31,7 @@ from pydantic import PrivateAttr
 import mnemogram
 from mnemogram import History, InvalidArgument, StorageUnavailable, Triple
 from mnemogram.integrations.langchain import MemoryMiddleware
+from mnemogram.learning import Evidence, Learner, Lesson
 from mnemogram.memory import scene_keys_for
 
 
@@ -601,6 +602,34 @@ def test_without_a_session_and_a_thread_nobody_knows_where_to_store(history: His
     agent = create_agent(Scripted(script=["x"]), middleware=[MemoryMiddleware(history)])
     with pytest.raises(InvalidArgument, match="which conversation"):
         agent.invoke(asks("hi"))
+
+
+@RUNS
+def test_what_is_learned_after_some_turns_comes_back_in_the_next_conversation(
+    home: mnemogram.Mnemogram, history: History, run: Run
+) -> None:
+    told: list[Exception] = []
+    seen: list[Evidence] = []
+
+    def learn(evidence: Evidence) -> Lesson:
+        seen.append(evidence)
+        if len(seen) == 1:
+            raise RuntimeError("not now")
+        return Lesson([Triple("lamps", "stand in", "the attic", scene="chan:qq")])
+
+    learner = Learner(history, home.memory("ann"), learn, every=2)
+    model = Scripted(script=[*([calls("attic"), "done"] * 3), "so it is"])
+    memory = MemoryMiddleware(
+        history, home.memory("ann"), scenes=["chan:qq"], learner=learner, report=told.append
+    )
+    agent = create_agent(model, [look], middleware=[memory], checkpointer=InMemorySaver())
+    for number in range(3):
+        run(agent, asks(f"look, {number}"), thread(f"t{number}"))
+    assert [len(each.turns) for each in seen] == [2, 3]
+    assert [str(each) for each in told] == ["not now"]
+    run(agent, asks("where are they?"), thread("next"))
+    assert "the attic" in system_of(model.asked[-1])
+    assert "the attic" not in system_of(model.asked[-2])
 
 
 def test_wrong_options_are_refused(history: History) -> None:

@@ -21,6 +21,7 @@ from mnemogram.history.store import History
 from mnemogram.integrations.langchain.messages import is_made_up
 from mnemogram.integrations.langchain.recording import Recorder, Recording, Report
 from mnemogram.integrations.langchain.tools import MemoryTool
+from mnemogram.learning import Learner
 from mnemogram.memory import SceneMemory
 from mnemogram.memory.arguments import checked_trust
 from mnemogram.memory.context import Language
@@ -34,6 +35,7 @@ __all__ = ["MemoryMiddleware"]
 
 _HistoryOf: TypeAlias = History | Callable[[Any], History]
 _MemoryOf: TypeAlias = SceneMemory | Callable[[Any], SceneMemory] | None
+_LearnerOf: TypeAlias = Learner | Callable[[Any], Learner | None] | None
 _SessionOf: TypeAlias = str | Session | Callable[[Any], str | Session | None] | None
 _ScenesOf: TypeAlias = Iterable[str] | Callable[[Any], Iterable[str]]
 
@@ -82,6 +84,9 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         language: of the words around the memories: ``en``, ``zh``, ``ja``, ``ko``.
         trust: of what a model commits, see ``memory_commit_tool``.
         confirm: asks the user about a rule that a model commits, see ``memory_commit_tool``.
+        learner: learns after some turns with tools, see :mod:`mnemogram.learning`; or a
+            function of the runtime that returns one. Its callback works at the end of a
+            turn, before the answer is given back.
         report: called with an exception of recording or recalling, after the last try;
             logged by default. What it raises is logged, too.
         attempts: how often storing is tried before it is put off.
@@ -104,6 +109,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         language: Language = "en",
         trust: Trust = "observed",
         confirm: Confirm | None = None,
+        learner: _LearnerOf = None,
         report: Report | None = None,
         attempts: int = 3,
     ) -> None:
@@ -118,6 +124,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._max_chars = max_chars
         self._tool_rules = tool_rules
         self._language = language
+        self._learner_of = learner
         self._trust = trust
         self._confirm = confirm
         self._recorder = Recorder(report=report, attempts=attempts)
@@ -220,12 +227,19 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         await asyncio.to_thread(self.after_model, state, runtime)
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Store what was added at the end of the run."""
-        self._recording(runtime).committed(state["messages"])
+        """Store what was added at the end of the run, and learn where it is time."""
+        self._ended(state, runtime)
+        if (learner := self._learner(runtime)) is not None:
+            self._guarded(learner.turn_ended)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Store what was added at the end of the run, on a worker thread."""
-        await asyncio.to_thread(self.after_agent, state, runtime)
+        """Store what was added at the end of the run, and learn where it is time."""
+        await asyncio.to_thread(self._ended, state, runtime)
+        if (learner := self._learner(runtime)) is not None:
+            try:
+                await learner.turn_ended_async()
+            except Exception as error:  # the host's callback's
+                self._recorder.tell(error)
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Show the model what it should remember, and store what it answers."""
@@ -248,6 +262,17 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return await asyncio.to_thread(self._returned, request, result)
 
     # -- the parts of it
+
+    def _ended(self, state: Any, runtime: Any) -> None:
+        self._recording(runtime).committed(state["messages"])
+
+    def _learner(self, runtime: Any) -> Learner | None:
+        given = self._learner_of
+        if given is None or isinstance(given, Learner):
+            return given
+        found: list[Learner | None] = []
+        self._guarded(lambda: found.append(given(runtime)))
+        return found[0] if found else None
 
     def _shown(self, request: Any) -> Any:
         """Return the request with the memory's block at the end of its system prompt."""
@@ -328,7 +353,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._guarded(lambda: self._recording(request.runtime).returned(said, name))
         return result
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def _guarded(self, work: Callable[[], object]) -> None:
         try:
             work()
         except Exception as error:  # a turn is never lost for its record
