@@ -32,7 +32,7 @@ from bench.quality.__main__ import machine
 from bench.quality.metrics import percentile, table
 from bench.scale_texts import VERSION, Conversation, conversations, sentences
 from mnemogram import extension
-from mnemogram.history.indexes import CJK
+from mnemogram.history.index.state import CJK
 from mnemogram.text import RULES_VERSION, tokenize
 
 _BATCH_MESSAGES: Final = 20_000

@@ -3,7 +3,7 @@
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 
 
-cdef extern from "grapheme.h" nogil:
+cdef extern from "text/grapheme.h" nogil:
     ctypedef struct gr_text:
         const void *data
         Py_ssize_t length

@@ -6,7 +6,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from text_core cimport tc_config, tc_token_fn
 
 
-cdef extern from "match.h" nogil:
+cdef extern from "text/match.h" nogil:
     enum:
         TM_WORDS
         TM_SUBSTRING
@@ -39,7 +39,7 @@ cdef extern from "match.h" nogil:
     int tm_evaluate(const int *program, int n, const uint8_t *seen)
 
 
-cdef extern from "grams.h" nogil:
+cdef extern from "text/grams.h" nogil:
     ctypedef struct tg_set:
         pass
 
@@ -60,7 +60,7 @@ cdef class Tokenizer:
 @cython.final
 cdef class Token:
     cdef readonly str text           # folded
-    cdef readonly int flags          # TC_* of text_core.h
+    cdef readonly int flags          # TC_* of text/core.h
     cdef readonly Py_ssize_t start   # characters of the query
     cdef readonly Py_ssize_t end
 

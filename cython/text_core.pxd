@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The C text core, as the Cython modules see it.
-cdef extern from "text_core.h" nogil:
+cdef extern from "text/core.h" nogil:
     enum:
         TC_RULES_VERSION
         TC_OK

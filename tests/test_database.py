@@ -28,10 +28,17 @@ from mnemogram import (
     StorageUnavailable,
     StoreClosed,
 )
-from mnemogram import database as databases
-from mnemogram.database import Connection, Database, Schema, deadline, user_directory, user_key
-from mnemogram.files import private_directory
 from mnemogram.history.schema import STEPS
+from mnemogram.sqlite import database as databases
+from mnemogram.sqlite.database import (
+    Connection,
+    Database,
+    Schema,
+    deadline,
+    user_directory,
+    user_key,
+)
+from mnemogram.sqlite.files import private_directory
 from tests.history.support import fill, mode, outcome, raw, start, wait_until_ready
 
 SLOW = "WITH RECURSIVE c (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -171,7 +178,7 @@ def test_eight_first_opens_wait_for_a_process_that_holds_the_lock(path: Path) ->
     holder.execute("BEGIN IMMEDIATE")
     code = """
         import sys
-        from mnemogram import History, Message
+        from mnemogram import (History, Message)
         print("ready", flush=True)
         with History.open(sys.argv[1]) as history:
             print(history.append(sys.argv[2], [Message("user", "hello", uid="1")]).inserted)
@@ -258,7 +265,7 @@ def test_a_folder_without_permission_is_said_to_be_one(tmp_path: Path) -> None:
         fill(history, 1)
     code = """
         import os, sys
-        from mnemogram import History, StorageUnavailable
+        from mnemogram import (History, StorageUnavailable)
         if os.geteuid() == 0:  # root may write everywhere
             os.setuid(65534)
         for read_only in (False, True):
@@ -485,7 +492,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(path: Path) -> None:
 def test_a_store_carried_over_a_fork_says_so(path: Path) -> None:
     code = """
         import os, sys
-        from mnemogram import History, StorageUnavailable
+        from mnemogram import (History, StorageUnavailable)
         history = History.open(sys.argv[1])
         history.append("s", [])
         child = os.fork()

@@ -15,7 +15,7 @@ pytest.importorskip("resource")
 HEAD = """
 import gc, os, resource, sys, threading
 import mnemogram
-from mnemogram import Message, StorageUnavailable, Triple
+from mnemogram import (Message, StorageUnavailable, Triple)
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 root = sys.argv[1]
 def use(history, text="apple"):

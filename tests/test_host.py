@@ -77,7 +77,7 @@ def test_a_slow_opening_keeps_no_other_user_waiting(
     real = History.open.__func__  # type: ignore[attr-defined]
 
     def slow(cls: type[History], path: Path, **options: object) -> History:
-        if path.parent.name == mnemogram.database.user_key("slow"):
+        if path.parent.name == mnemogram.sqlite.database.user_key("slow"):
             opening.set()
             assert go_on.wait(30)
         return real(cls, path, **options)  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ def test_deleting_a_user_removes_everything_and_may_be_repeated(
     fill(home.history("u2"), 3)
     assert home.delete_user("u1")
     assert not home.delete_user("u1")
-    assert home.users() == (mnemogram.database.user_key("u2"),)
+    assert home.users() == (mnemogram.sqlite.database.user_key("u2"),)
     assert home.history("u2").status().messages == 3
     assert home.history("u1").status().messages == 0
 

@@ -16,7 +16,7 @@ import pytest
 
 import mnemogram
 from mnemogram import History, InvalidArgument, Message, Session, StoreClosed
-from mnemogram.history.maintenance import Maintenance
+from mnemogram.history.upkeep.maintain import Maintenance
 from mnemogram.service import AsyncHistory, MnemogramService
 from tests.history.support import fill, message, states
 

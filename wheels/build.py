@@ -80,7 +80,7 @@ def build_sdist(python: Path, out: Path) -> Path:
     sdist = only(out, "mnemogram-*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
-    for needed in ("pyproject.toml", "CMakeLists.txt", "native/fts5_cjk/text_core.c", "LICENSE"):
+    for needed in ("pyproject.toml", "CMakeLists.txt", "native/fts5_cjk/text/core.c", "LICENSE"):
         if needed not in names:
             raise BuildFailed(f"the sdist lacks {needed}")
     built = [name for name in names if name.endswith((".so", ".o", ".pyc", ".db"))]

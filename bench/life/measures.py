@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemogram import History, Message, Session
-from mnemogram.history import indexes
+from mnemogram.history.index import state as indexes
 
 _PIECES = (
     "明早九点预约牙医复诊",

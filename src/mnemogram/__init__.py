@@ -22,6 +22,7 @@ from mnemogram.errors import (
     StorageUnavailable,
     StoreClosed,
 )
+from mnemogram.history.history import History
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
@@ -35,7 +36,6 @@ from mnemogram.history.models import (
     SessionSummary,
     Status,
 )
-from mnemogram.history.store import History
 from mnemogram.host import Mnemogram, open
 
 if TYPE_CHECKING:

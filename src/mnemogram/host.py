@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mnemogram import database
 from mnemogram.errors import InvalidArgument, NotFound, StoreClosed
-from mnemogram.history.store import History
+from mnemogram.history.history import History
+from mnemogram.sqlite import database
 
 if TYPE_CHECKING:
     from mnemogram.memory import SceneMemory

@@ -25,13 +25,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import display
+from mnemogram.history.history import History
 from mnemogram.history.models import EvidenceMessage
 from mnemogram.history.schema import HIDDEN_SOURCES
-from mnemogram.history.store import History
 from mnemogram.memory import CommitResult, SceneMemory, Triple
+from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 
 __all__ = ["Evidence", "Learn", "Learner", "Lesson", "Note", "Turn"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The async face: storage on a bounded set of workers, never on the event loop.
 
-Methods are those of :class:`~mnemogram.history.store.History` and
+Methods are those of :class:`~mnemogram.history.history.History` and
 :class:`~mnemogram.memory.SceneMemory`, with ``await``::
 
     async with MnemogramService(root) as service:
@@ -26,11 +26,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, ClassVar, Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from mnemogram.database import user_key
 from mnemogram.errors import InvalidArgument, MnemogramError, NotFound, StoreClosed
-from mnemogram.history.maintenance import PAUSE_FACTOR, SHORTEST_PAUSE, Maintenance
-from mnemogram.history.store import History
+from mnemogram.history.history import History
+from mnemogram.history.upkeep.maintain import PAUSE_FACTOR, SHORTEST_PAUSE, Maintenance
 from mnemogram.host import Mnemogram
+from mnemogram.sqlite.database import user_key
 
 __all__ = ["AsyncHistory", "AsyncSceneMemory", "MnemogramService"]
 
@@ -97,7 +97,7 @@ def _writing(
 
 
 class AsyncHistory(_Bound[History]):
-    """The history of one user; see :class:`~mnemogram.history.store.History`."""
+    """The history of one user; see :class:`~mnemogram.history.history.History`."""
 
     __slots__ = ()
     _has_upkeep = True

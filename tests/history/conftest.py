@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemogram.history import base
+from mnemogram.history import file as base
 
 
 @pytest.fixture(autouse=True, scope="session")

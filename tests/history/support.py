@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mnemogram import History, Message
-from mnemogram.database import Connection
-from mnemogram.history import indexes
+from mnemogram.history.index import state as indexes
+from mnemogram.sqlite.database import Connection
 
 TEXTS = (
     "明早九点预约牙医复诊",

@@ -163,7 +163,7 @@ def test_amend_replaces_the_text_in_the_store_and_in_every_index(history: Histor
 def test_the_same_uids_from_two_processes_are_stored_once(tmp_path: Path) -> None:
     code = """
         import sys
-        from mnemogram import History, Message
+        from mnemogram import (History, Message)
         with History.open(sys.argv[1]) as history:
             print("ready", flush=True)
             sys.stdin.readline()

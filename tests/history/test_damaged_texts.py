@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemogram import History, Message, Session, StorageUnavailable
-from mnemogram.connection import Connection
+from mnemogram.sqlite.connection import Connection
+from mnemogram.sqlite.undecodable import escaped
 from mnemogram.tools import session_search_tool
-from mnemogram.undecodable import escaped
 from tests.history.support import assert_sound, finish, raw
 
 WORDS = ("apple", "pear", "quince", "medlar", "sloe", "plum")

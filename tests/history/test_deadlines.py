@@ -14,10 +14,14 @@ import pytest
 
 from mnemogram import History, Message, QueryTimeout, Session
 from mnemogram._native import query as q
-from mnemogram.database import Connection
-from mnemogram.history import candidates, costs, relaxing, scanning, search
-from mnemogram.history.grouping import Visibility
-from mnemogram.history.ranking import count_rows
+from mnemogram.history.search import discover as search
+from mnemogram.history.search import fetch as candidates
+from mnemogram.history.search import prefix_cost as costs
+from mnemogram.history.search import relax as relaxing
+from mnemogram.history.search import scan as scanning
+from mnemogram.history.search.rank import count_rows
+from mnemogram.history.search.visibility import Visibility
+from mnemogram.sqlite.database import Connection
 
 SENTENCE = "when did we move the billing cache to another region"
 

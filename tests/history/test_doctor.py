@@ -10,7 +10,8 @@ import apsw
 import pytest
 
 from mnemogram import History, InvalidArgument, Session, StorageUnavailable
-from mnemogram.history import doctor, indexes
+from mnemogram.history.index import state as indexes
+from mnemogram.history.upkeep import check as doctor
 from tests.history.support import assert_sound, fill, finish, message, raw, states
 from tests.history.test_index_life import damage, make_building
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemogram import History, InvalidArgument, Message, Session, StorageUnavailable
-from mnemogram.history import export
+from mnemogram.history.upkeep import export
 from tests.history.support import assert_sound, fill, mode, outcome, raw, start
 
 
@@ -208,7 +208,7 @@ def test_a_backup_ends_while_another_process_keeps_writing(
     history.append("big", [Message("user", "w" * 9_000, uid=str(n)) for n in range(600)])
     code = """
         import sys
-        from mnemogram import History, Message
+        from mnemogram import (History, Message)
         with History.open(sys.argv[1]) as history:
             number = 0
             while not sys.stdin.closed and number < 40:

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 from mnemogram import History, StorageUnavailable
-from mnemogram import database as databases
-from mnemogram.connection import Connection, _Clock
+from mnemogram.sqlite import database as databases
+from mnemogram.sqlite.connection import Connection, _Clock
 from tests.history.support import assert_sound, fill, finish
 
 VFS = "mnemogram_faults"

@@ -11,7 +11,9 @@ import pytest
 
 from mnemogram import History, InvalidArgument, Message, StorageUnavailable, extension
 from mnemogram._native import text_core
-from mnemogram.history import base, building, indexes
+from mnemogram.history import file as base
+from mnemogram.history.index import build as building
+from mnemogram.history.index import state as indexes
 from tests.history.support import (
     assert_sound,
     fill,

@@ -10,8 +10,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemogram import History, InvalidArgument, Message, NotFound, Session, database
-from mnemogram.history import indexes
+from mnemogram import History, InvalidArgument, Message, NotFound, Session
+from mnemogram.history.index import state as indexes
+from mnemogram.sqlite import database
 from tests.history.support import assert_sound, fill, finish, message, raw
 
 SECRET = "zyxwvqcanary"
@@ -170,7 +171,7 @@ def test_expiry_takes_sessions_by_their_last_activity_and_leaves_no_tombstone(
 
 
 def test_expiry_deletes_in_bounded_batches(history: History) -> None:
-    from mnemogram.history import lifecycle
+    from mnemogram.history.upkeep import delete as lifecycle
 
     dated(history, "long", 1, 25)
     dated(history, "short", 2, 2)
@@ -286,7 +287,7 @@ def test_a_purge_that_a_reader_keeps_from_finishing_says_so(path: Path) -> None:
 def test_space_that_deletion_freed_is_given_back_in_steps(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mnemogram.history import maintenance
+    from mnemogram.history.upkeep import maintain as maintenance
 
     monkeypatch.setattr(maintenance, "_FREE_PAGES", 50)
     monkeypatch.setattr(maintenance, "_VACUUM_PAGES", 100)
@@ -312,7 +313,7 @@ def test_space_that_deletion_freed_is_given_back_in_steps(
 def test_a_wal_that_a_reader_let_grow_is_emptied_once_the_reader_is_gone(
     path: Path, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mnemogram.history import maintenance
+    from mnemogram.history.upkeep import maintain as maintenance
 
     monkeypatch.setattr(maintenance, "_WAL_BYTES", 200_000)
     wal = Path(f"{path}-wal")

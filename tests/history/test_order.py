@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemogram import History, Message, Session
-from mnemogram.database import Connection, Database, Schema
 from mnemogram.history import reading
 from mnemogram.history.legacy import LegacyRecord
 from mnemogram.history.models import EvidenceMessage
 from mnemogram.history.schema import SCHEMA, STEPS
+from mnemogram.sqlite.database import Connection, Database, Schema
 from tests.history.support import assert_sound, finish, raw
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=timezone.utc)

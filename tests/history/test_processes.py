@@ -13,7 +13,7 @@ import pytest
 
 import mnemogram
 from mnemogram import History, Message
-from mnemogram.history import indexes
+from mnemogram.history.index import state as indexes
 from tests.history.kills import (
     Acknowledged,
     maintain_for,

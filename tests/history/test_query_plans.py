@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from mnemogram import History, Message, Session
-from mnemogram.database import Connection, Database
+from mnemogram.sqlite.database import Connection, Database
 from tests.history.support import TEXTS
 
 Statement = tuple[str, Any]

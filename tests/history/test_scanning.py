@@ -11,9 +11,9 @@ import pytest
 
 from mnemogram import History, Message, QueryTimeout
 from mnemogram._native import query as q
-from mnemogram.history import scanning
-from mnemogram.history.grouping import Visibility
-from mnemogram.history.scanning import Partial, parts_from_scan
+from mnemogram.history.search import scan as scanning
+from mnemogram.history.search.scan import Partial, parts_from_scan
+from mnemogram.history.search.visibility import Visibility
 
 QUESTIONS = [
     ("我上次预约牙医是什么时候？", "dentist"),

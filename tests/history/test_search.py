@@ -13,8 +13,10 @@ import pytest
 
 from mnemogram import History, InvalidArgument, Message, SearchResult, Session
 from mnemogram._native import query as q
-from mnemogram.history import display, ranking, relaxing
-from mnemogram.history.grouping import MAX_SEEN, decode_cursor, encode_cursor
+from mnemogram.history import display
+from mnemogram.history.search import rank as ranking
+from mnemogram.history.search import relax as relaxing
+from mnemogram.history.search.visibility import MAX_SEEN, decode_cursor, encode_cursor
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=timezone.utc)
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from mnemogram import History, Message, SearchResult
 from mnemogram._native import query as q
-from mnemogram.history import display, search
-from mnemogram.history.request import checked_request
+from mnemogram.history import display
+from mnemogram.history.search import discover as search
+from mnemogram.history.search.request import checked_request
 from mnemogram.text import STORE_OPTIONS
 
 WORDS = (

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from mnemogram import History, Message
-from mnemogram.history import indexes
+from mnemogram.history.index import state as indexes
 from tests.history.support import assert_sound
 
 SESSIONS = ("alpha", "beta", "gamma")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from mnemogram import History, Message, SearchResult, Session
 from mnemogram._native import query as q
-from mnemogram.history import search
-from mnemogram.history.candidates import Found
 from mnemogram.history.schema import HIDDEN_SOURCES
+from mnemogram.history.search import discover as search
+from mnemogram.history.search.fetch import Found
 from tests.history.support import finish
 
 ALL = ("user", "assistant", "tool")

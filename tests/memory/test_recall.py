@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, QueryTimeout
 from mnemogram.memory import SceneMemory, Triple
 from mnemogram.memory import recall as recalling
+from mnemogram.sqlite.database import Connection
 
 
 def names(found: object) -> list[str]:

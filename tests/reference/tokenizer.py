@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import apsw
 
-NATIVE = Path(__file__).parents[2] / "native" / "fts5_cjk"
+NATIVE = Path(__file__).parents[2] / "native" / "fts5_cjk" / "text"
 
 COLOCATED = 0x0001
 WORD = 0x0010
@@ -85,7 +85,7 @@ TWO_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ĳ": "ij", "ŉ":
 
 
 class Token(NamedTuple):
-    """A token with its span in bytes of the source and the flags of text_core.h."""
+    """A token with its span in bytes of the source and the flags of text/core.h."""
 
     text: str
     start: int

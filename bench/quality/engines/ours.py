@@ -18,8 +18,8 @@ import mnemogram
 from bench.data import LabelledSet
 from bench.quality.engines import Found
 from mnemogram.history import display
-from mnemogram.history.request import checked_request
-from mnemogram.history.search import discover
+from mnemogram.history.search.discover import discover
+from mnemogram.history.search.request import checked_request
 
 _BATCH = 500
 _LIMIT = 10

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text_core.h"
+#include "text/core.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

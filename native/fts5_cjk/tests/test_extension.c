@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "text_core.h"
+#include "text/core.h"
 
 /* The first column of the first row as text, owned by the caller; NULL without a row. */
 static char *ask(sqlite3 *db, const char *sql) {

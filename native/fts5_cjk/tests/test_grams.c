@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "grams.h"
+#include "text/grams.h"
 
 static tc_config *make(void) {
   static const char *const args[] = {"remove_diacritics", "0", "variants", "1"};

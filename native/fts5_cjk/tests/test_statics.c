@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
 **
-** test_statics.c: what text_core.c and text_config.c keep to themselves: decoding and
+** test_statics.c: what text/core.c and text/config.c keep to themselves: decoding and
 ** encoding, every sequence against a slow decoder; and memory running out, at every
 ** place in turn.
 */
@@ -43,8 +43,8 @@ static void test_free(void *p) {
 #define calloc test_calloc
 #define realloc test_realloc
 #define free test_free
-#include "../text_config.c"
-#include "../text_core.c"
+#include "text/config.c"
+#include "text/core.c"
 #undef malloc
 #undef calloc
 #undef realloc

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "text_core.h"
+#include "text/core.h"
 
 typedef struct printed {
   char text[4096];

@@ -17,10 +17,10 @@ import click
 from rich.console import Console
 
 import mnemogram
-from mnemogram import database
 from mnemogram.cli.render import json_text
 from mnemogram.errors import InvalidArgument, NotFound
-from mnemogram.history.store import History
+from mnemogram.history.history import History
+from mnemogram.sqlite import database
 from mnemogram.tools.times import bound, moment
 
 __all__ = [

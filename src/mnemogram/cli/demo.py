@@ -16,8 +16,8 @@ from rich.text import Text
 import mnemogram
 from mnemogram.cli.common import FAILURE, OK, Env, output_options
 from mnemogram.cli.render import Page, clean
+from mnemogram.history.history import History
 from mnemogram.history.models import Role, SearchResult
-from mnemogram.history.store import History
 
 __all__ = ["demo"]
 

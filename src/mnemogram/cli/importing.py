@@ -26,9 +26,9 @@ from rich.progress import (
 from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_option
 from mnemogram.cli.render import clean
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.export import Imported
+from mnemogram.history.history import History
 from mnemogram.history.models import AppendResult, Message, Role, Session
-from mnemogram.history.store import History
+from mnemogram.history.upkeep.export import Imported
 from mnemogram.importers import (
     DIRECTORY_SUFFIXES,
     FORMATS,

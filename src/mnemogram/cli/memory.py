@@ -14,13 +14,7 @@ import click
 from rich.text import Text
 
 from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options
-from mnemogram.cli.remembering import (
-    apply_options,
-    opened,
-    show_relation,
-    show_sweep,
-    tell_dry_run,
-)
+from mnemogram.cli.remembering import apply_options, opened, show_relation, show_sweep, tell_dry_run
 from mnemogram.cli.render import Page, clean, json_text
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import SweepReport, Triple

@@ -12,8 +12,8 @@ from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_
 from mnemogram.cli.render import Page, clean, local_time
 from mnemogram.cli.status import size
 from mnemogram.errors import NotFound
-from mnemogram.history.lifecycle import Purged
-from mnemogram.history.store import History
+from mnemogram.history.history import History
+from mnemogram.history.upkeep.delete import Purged
 
 __all__ = ["delete", "expire"]
 

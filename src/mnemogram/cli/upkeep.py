@@ -20,8 +20,8 @@ from mnemogram.cli.common import FAILURE, OK, Env, store_options
 from mnemogram.cli.render import Page, clean
 from mnemogram.cli.status import size
 from mnemogram.errors import InvalidArgument, StorageUnavailable
-from mnemogram.history.doctor import Finding
-from mnemogram.history.maintenance import SHORTEST_PAUSE, Maintenance
+from mnemogram.history.upkeep.check import Finding
+from mnemogram.history.upkeep.maintain import SHORTEST_PAUSE, Maintenance
 
 __all__ = ["backup", "check", "export", "maintain", "repair"]
 

@@ -8,21 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mnemogram.database import Connection
 from mnemogram.history import display
 from mnemogram.history.elsewhere import left_out_hint
-from mnemogram.history.grouping import (
+from mnemogram.history.models import ROLES, BrowseResult, SessionSummary, Time, format_time
+from mnemogram.history.period import DAY, Period, checked_period
+from mnemogram.history.reading import checked_int
+from mnemogram.history.schema import HIDDEN_SOURCES
+from mnemogram.history.search.request import checked_sources, excluded_sessions, fingerprint_of
+from mnemogram.history.search.visibility import (
     MAX_SEEN,
     Visibility,
     decode_cursor,
     encode_cursor,
     resumed_period,
 )
-from mnemogram.history.models import ROLES, BrowseResult, SessionSummary, Time, format_time
-from mnemogram.history.period import DAY, Period, checked_period
-from mnemogram.history.reading import checked_int
-from mnemogram.history.request import checked_sources, excluded_sessions, fingerprint_of
-from mnemogram.history.schema import HIDDEN_SOURCES
+from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 
 __all__ = ["Listing", "browse", "checked_listing", "missed_day"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mnemogram._native.query import Matcher
-from mnemogram.database import Connection
-from mnemogram.history.grouping import Visibility
 from mnemogram.history.schema import HIDDEN_SOURCES
+from mnemogram.history.search.visibility import Visibility
+from mnemogram.sqlite.database import Connection
 
 __all__ = ["Elsewhere", "has_hidden_sessions", "left_out_hint", "matches_of"]
 

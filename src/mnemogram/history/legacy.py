@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.history import writing
-from mnemogram.history.maintenance import Maintained, Store
 from mnemogram.history.models import Message, Session, _Result
+from mnemogram.history.upkeep.maintain import Maintained, Store
+from mnemogram.sqlite.database import Connection
 
 __all__ = ["LegacyRecord", "LegacySource", "SetAside", "import_page", "is_done", "set_aside"]
 

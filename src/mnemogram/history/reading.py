@@ -6,15 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from mnemogram.database import Connection
 from mnemogram.errors import AnchorNotInHistory, AnchorNotInSession, InvalidArgument, NotFound
 from mnemogram.history import display
-from mnemogram.history.models import (
-    EvidenceMessage,
-    ReadResult,
-    ScrollResult,
-    format_time,
-)
+from mnemogram.history.models import EvidenceMessage, ReadResult, ScrollResult, format_time
+from mnemogram.sqlite.database import Connection
 
 __all__ = [
     "BEGINNING",

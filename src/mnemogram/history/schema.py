@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mnemogram.database import Connection, Schema
+from mnemogram.sqlite.database import Connection, Schema
+from mnemogram.text import STORE_OPTIONS, fold
 
-__all__ = ["BEFORE_ALL", "HIDDEN_SOURCES", "SCHEMA", "STEPS", "UNATTENDED_SOURCES"]
+__all__ = ["BEFORE_ALL", "HIDDEN_SOURCES", "SCHEMA", "STEPS", "UNATTENDED_SOURCES", "title_key"]
 
 #: Sources that no search shows.
 HIDDEN_SOURCES: Final = ("subagent", "tool", "kanban")
@@ -260,6 +261,11 @@ def _places(connection: Connection) -> Iterator[tuple[int, int]]:
 
 #: Each brings a file from the version of its place to the next; a new one goes at the end.
 STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create, _order_by_time)
+
+
+def title_key(title: str) -> str:
+    """Return a title folded as queries are cut; what ``sessions.title_key`` holds."""
+    return fold(title, **STORE_OPTIONS)
 
 
 def _upgrade(connection: Connection, version: int) -> None:

@@ -11,10 +11,10 @@ from typing import Any, Final
 import apsw
 
 from mnemogram import extension
-from mnemogram.database import Connection, Database, deadline
 from mnemogram.errors import QueryTimeout
-from mnemogram.history import indexes
+from mnemogram.history.index import state as indexes
 from mnemogram.history.models import IndexReport, LegacyImport, Status
+from mnemogram.sqlite.database import Connection, Database, deadline
 
 __all__ = ["index_status", "legacy_import", "report"]
 

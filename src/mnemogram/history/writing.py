@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history.models import ROLES, AppendResult, Message, Session, to_microseconds
-from mnemogram.history.schema import BEFORE_ALL, HIDDEN_SOURCES, UNATTENDED_SOURCES
-from mnemogram.history.titles import title_key
+from mnemogram.history.schema import BEFORE_ALL, HIDDEN_SOURCES, UNATTENDED_SOURCES, title_key
+from mnemogram.sqlite.database import Connection
 
 __all__ = [
     "SNAPSHOT",

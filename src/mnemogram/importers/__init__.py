@@ -18,15 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.importers import (
-    chatgpt,
-    claude,
-    claude_code,
-    jsonl,
-    openai,
-    responses,
-    rollout,
-)
+from mnemogram.importers import chatgpt, claude, claude_code, jsonl, openai, responses, rollout
 from mnemogram.importers.base import (
     Batch,
     Format,

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation, Value
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
+from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 
 __all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]

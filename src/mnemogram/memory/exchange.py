@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import graph, index, scenes
 from mnemogram.memory.arguments import scene_keys, unit_interval
@@ -16,6 +15,7 @@ from mnemogram.memory.models import KIND_RANK, TRUST_RANK
 from mnemogram.memory.names import clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
+from mnemogram.sqlite.database import Connection
 
 __all__ = ["FORMAT", "VERSION", "export_lines", "import_lines"]
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mnemogram.database import Connection
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.memory import index, scenes
 from mnemogram.memory.arguments import one_of, scene_keys, unit_interval
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK, CommitResult, Triple
 from mnemogram.memory.names import clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.sqlite.database import Connection
 
 __all__ = [
     "Told",

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import apsw
 
 from mnemogram._native import text_core
-from mnemogram.database import Connection
+from mnemogram.sqlite.database import Connection
 from mnemogram.text import RULES_VERSION, STORE_OPTIONS, config
 
 __all__ = [

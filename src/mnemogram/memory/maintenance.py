@@ -11,7 +11,6 @@ from typing import Final
 
 import apsw
 
-from mnemogram.database import Connection, Database
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.memory import graph, index, scenes
 from mnemogram.memory.models import (
@@ -27,6 +26,7 @@ from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.recall import query_terms
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.schema import last_merging_scene
+from mnemogram.sqlite.database import Connection, Database
 from mnemogram.text import normalize_scene_key
 
 __all__ = ["backup", "check", "noise", "orphans", "scene_stats", "scrub", "stale_pins"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mnemogram.database import Connection
 from mnemogram.memory import graph, index, scenes
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.sqlite.database import Connection
 
 __all__ = ["merge"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mnemogram.database import Connection, Database
 from mnemogram.memory.schema import SCHEMA
+from mnemogram.sqlite.database import Connection, Database
 
 __all__ = ["ReadOnly"]
 

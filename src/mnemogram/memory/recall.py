@@ -11,11 +11,11 @@ from typing import Final
 import apsw
 
 from mnemogram._native import text_core
-from mnemogram.database import Connection
 from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.stopwords import carries_topic
+from mnemogram.sqlite.database import Connection
 from mnemogram.text import STORE_OPTIONS, config
 
 __all__ = ["Hits", "expand", "fuse", "lexical", "query_terms"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mnemogram.database import Connection
+from mnemogram.sqlite.database import Connection
 
 __all__ = ["all_rows", "each_row"]
 

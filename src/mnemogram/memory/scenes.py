@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from mnemogram._native.scene_key import IDENTITY_LEVELS, scene_level
-from mnemogram.database import Connection
 from mnemogram.memory.arguments import scene_keys, within_key
 from mnemogram.memory.models import Relation, Trust
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.sqlite.database import Connection
 from mnemogram.text import normalize_scene_key
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mnemogram.database import Connection, Schema
+from mnemogram.sqlite.database import Connection, Schema
 
 __all__ = ["SCHEMA", "last_merging_scene"]
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mnemogram.database import Connection
 from mnemogram.memory import graph, index, scenes
 from mnemogram.memory.models import TRUST_RANK, Relation
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.sqlite.database import Connection
 
 __all__ = ["by_entity_glob", "doomed", "forget", "listing", "pinned_to"]
 

@@ -12,30 +12,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final
 
-from mnemogram.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
 from mnemogram.errors import InvalidArgument, NotFound, QueryTimeout
 from mnemogram.memory import context as contexts
 from mnemogram.memory import graph, index, recall, scenes, selection, vectors
-from mnemogram.memory.arguments import (
-    checked_ids,
-    scene_keys,
-    scene_paths,
-    strings,
-    whole_number,
-)
+from mnemogram.memory.arguments import checked_ids, scene_keys, scene_paths, strings, whole_number
 from mnemogram.memory.context import Budget, Context, Language
-from mnemogram.memory.models import (
-    MATCHES,
-    CommitResult,
-    Match,
-    Recall,
-    Relation,
-    Triple,
-)
+from mnemogram.memory.models import MATCHES, CommitResult, Match, Recall, Relation, Triple
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.recall import Terms
 from mnemogram.memory.schema import SCHEMA
 from mnemogram.memory.upkeep import Upkeep, mending
+from mnemogram.sqlite.database import DEFAULT_BUSY_TIMEOUT, Connection, Database
 
 __all__ = ["SceneMemory"]
 

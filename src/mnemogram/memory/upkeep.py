@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from mnemogram.database import Database
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.memory import exchange, graph, index, maintenance, merging, scenes, selection
 from mnemogram.memory.arguments import (
@@ -35,6 +34,7 @@ from mnemogram.memory.models import (
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows
 from mnemogram.memory.vectors import BATCH, Vectors, drop_old_models, recorded
+from mnemogram.sqlite.database import Database
 
 __all__ = ["Upkeep"]
 

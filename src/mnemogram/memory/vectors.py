@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 import apsw
 
-from mnemogram.database import Connection, Database
 from mnemogram.errors import ExtensionUnavailable, InvalidArgument
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.sqlite.database import Connection, Database
 
 __all__ = ["Embedder", "Vectors"]
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from mnemogram.history.store import History
+from mnemogram.history.history import History
 from mnemogram.memory import SceneMemory
 from mnemogram.memory.models import Trust
 from mnemogram.tools.declaration import Tool

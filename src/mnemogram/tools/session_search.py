@@ -7,18 +7,10 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.history.history import History
 from mnemogram.history.models import ROLES
 from mnemogram.history.schema import HIDDEN_SOURCES
-from mnemogram.history.store import History
-from mnemogram.tools.declaration import (
-    Choice,
-    Declaration,
-    Integer,
-    String,
-    Strings,
-    Time,
-    Tool,
-)
+from mnemogram.tools.declaration import Choice, Declaration, Integer, String, Strings, Time, Tool
 
 __all__ = ["DECLARATION", "session_search_tool"]
 

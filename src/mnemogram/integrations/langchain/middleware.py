@@ -16,8 +16,8 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.history.history import History
 from mnemogram.history.models import Session
-from mnemogram.history.store import History
 from mnemogram.integrations.langchain.messages import is_made_up
 from mnemogram.integrations.langchain.recording import Recorder, Recording, Report
 from mnemogram.integrations.langchain.tools import MemoryTool

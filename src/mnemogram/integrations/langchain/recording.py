@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from mnemogram.errors import InvalidArgument, SessionDeleted
+from mnemogram.history.history import History
 from mnemogram.history.models import Message, Session
-from mnemogram.history.store import History
 from mnemogram.integrations.langchain.messages import said_in
 
 __all__ = ["Recorder", "Recording", "Report"]

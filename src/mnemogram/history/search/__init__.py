@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""From a query to evidence."""

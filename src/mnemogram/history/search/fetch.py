@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: MIT
+"""Fetching the messages that match, from an index.
+
+What is found, here and by eye (``scanning``), is already visible to the reader: the one
+predicate of ``Visibility`` is part of every statement that fetches candidates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import apsw
+
+from mnemogram._native.query import Matcher
+from mnemogram.errors import QueryTimeout
+from mnemogram.history.index import state as indexes
+from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, Visibility
+from mnemogram.sqlite.database import Connection, share_of_deadline
+
+__all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "lineages_of"]
+
+#: Candidates that are ranked before grouping; more only while lineages are missing.
+CANDIDATE_LIMIT: Final = 300
+#: How much a match in each column counts: text, tool name, tool calls.
+COLUMN_WEIGHTS: Final = (1.0, 0.6, 0.35)
+#: Share of the remaining time that ranking may take before the newest are returned.
+_RANKING_SHARE: Final = 0.6
+#: Share of the remaining time for sorting by time, before what was found by id is returned.
+_SORTING_SHARE: Final = 0.8
+_MOST_ROUNDS: Final = 40
+#: Matches looked at in the order of ids before all of them are sorted by time.
+_MOST_BY_ID: Final = 5_000
+
+
+@dataclass(slots=True)
+class Found:
+    """Candidates so far, and how they were come by.
+
+    Attributes:
+        exhausted: no match is left unexamined.
+        complete: every message was looked at, by an index or by eye.
+        ranked: False where ranking ran out of time and the newest were taken.
+        scored: False where the exact scores ran out of time and the index's were kept.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    exhausted: bool = True
+    complete: bool = True
+    ranked: bool = True
+    scored: bool = True
+
+    def add(self, other: Found) -> None:
+        """Take over another's candidates, each message once."""
+        known = {each.id for each in self.candidates}
+        self.candidates += [each for each in other.candidates if each.id not in known]
+        self.exhausted &= other.exhausted
+        self.complete &= other.complete
+        self.ranked &= other.ranked
+        self.scored &= other.scored
+
+
+def lineages_of(candidates: Iterable[Candidate]) -> int:
+    """Return how many lineages with a person in them the candidates come from."""
+    return len({each.session.root for each in candidates if not each.session.unattended})
+
+
+# --- by index --------------------------------------------------------------------------
+
+
+def _weights(table: str) -> str:
+    columns = len(next(each for each in indexes.INDEXES if each.name == table).columns)
+    return ", ".join(str(weight) for weight in COLUMN_WEIGHTS[:columns])
+
+
+def _score_sql(connection: Connection, table: str, weights: Sequence[float]) -> str:
+    if table == indexes.TRIGRAM.name:
+        return "0.0"  # detail=none: the check of the text ranks
+    if not connection.has_tokenizer:
+        return f"bm25({table}, {_weights(table)})"
+    phrases = "".join(f", {weight:.4f}" for weight in weights)
+    return f"recall_rank({table}, {_weights(table)}{phrases})"
+
+
+def _columns(score: str, moment: str) -> str:
+    """What a row of a candidate holds; the score, as FTS5 has it, is smaller when better."""
+    return f"m.id, m.role, {moment} AS moment, {score} AS score, {SESSION_COLUMNS}"
+
+
+class _Rows:
+    """Checks rows against the text where the index gives a superset only."""
+
+    def __init__(self, connection: Connection, visibility: Visibility, check: Matcher | None):
+        self._connection = connection
+        self._visibility = visibility
+        self.check = check
+
+    def admit(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
+        """Turn rows of :func:`_columns` into candidates, those whose text passes."""
+        admitted = []
+        for row_id, role, timestamp, score, *session in rows:
+            if self.check is not None and not self._passes(row_id):
+                continue
+            info = self._visibility.session(session)
+            admitted.append(Candidate(row_id, info, role, timestamp, -score))
+        return admitted
+
+    def _passes(self, row_id: int) -> bool:
+        assert self.check is not None
+        self._connection.check_deadline()
+        for columns in self._connection.execute(
+            "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
+        ):
+            return bool(self.check.matches(*columns))
+        return False
+
+
+def from_index(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    *,
+    wanted: int,
+    sort: str,
+    check: Matcher | None = None,
+    weights: Sequence[float] = (1.0,),
+    first: int = CANDIDATE_LIMIT,
+    recent: bool = False,
+) -> Found:
+    """Return the visible messages that an FTS table finds, the best of them at least.
+
+    Args:
+        table: name of the FTS table.
+        expression: FTS5 MATCH expression.
+        wanted: stop once this many lineages are found.
+        sort: ``relevance``, ``newest`` or ``oldest``.
+        check: keeps only rows whose text it matches.
+        weights: weight of each phrase of the expression, the last one for the rest.
+        first: how many of the best ranked are enough, if they hold the lineages wanted.
+        recent: the newest matches belong to the best.
+
+    Raises:
+        QueryTimeout: not even the newest matches could be had in time.
+    """
+    rows = _Rows(connection, visibility, check)
+    found = Found()
+    if sort != "relevance":
+        try:
+            with share_of_deadline(connection, _SORTING_SHARE):
+                if _by_id(connection, visibility, table, expression, rows, wanted, sort, found):
+                    return found
+                return _by_time(connection, visibility, table, expression, rows, wanted, sort)
+        except QueryTimeout:
+            connection.check_deadline()
+            if not found.candidates:
+                raise
+            found.exhausted = found.complete = False
+            return found
+    try:
+        with share_of_deadline(connection, _RANKING_SHARE):
+            score = _score_sql(connection, table, weights)
+            _by_rank(connection, visibility, table, expression, score, rows, wanted, first, found)
+            if recent and not found.exhausted:
+                found.add(
+                    _newest(connection, visibility, table, expression, rows, CANDIDATE_LIMIT, score)
+                )
+    except QueryTimeout:
+        connection.check_deadline()
+        if found.candidates:
+            found.exhausted = False
+        else:
+            found = _newest(connection, visibility, table, expression, rows, wanted)
+            found.ranked = False
+    return found
+
+
+def _by_rank(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    score: str,
+    rows: _Rows,
+    wanted: int,
+    first: int,
+    found: Found,
+) -> None:
+    """Rank all matches by their postings, then filter the best; go on while too few are left.
+
+    The first round ranks without looking at a single message. Later rounds filter
+    first and leave out the sessions already found, so that each round brings new
+    lineages, however talkative one session is.
+    """
+    # Newest first, so that of equal scores the newest stay and the sorter keeps what it
+    # has; sorting by (score, rowid DESC) would make it take in nearly every row.
+    best: list[tuple[int, float]] = list(
+        connection.execute(
+            f"SELECT id, score FROM (SELECT rowid AS id, {score} AS score FROM {table}"
+            f" WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT -1) ORDER BY score LIMIT ?",
+            (expression, CANDIDATE_LIMIT),
+        )
+    )
+    if len(best) > first or len(best) == CANDIDATE_LIMIT:
+        best = _newest_of_ties(connection, table, expression, score, best)
+    where, bindings = visibility.predicate()
+    failed: set[int] = set()
+    looked = 0
+    for part in (best[:first], best[first:]):
+        if looked and lineages_of(found.candidates) >= wanted:
+            break
+        looked += len(part)
+        shown = list(
+            connection.execute(
+                f"SELECT {_columns('best.value ->> 1', visibility.moment)}"
+                " FROM json_each(:best) AS best"
+                " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
+                f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
+                {**bindings, "best": json.dumps(part)},
+            )
+        )
+        admitted = rows.admit(shown)
+        found.candidates += admitted
+        failed |= {row[0] for row in shown} - {each.id for each in admitted}
+    if looked == len(best) < CANDIDATE_LIMIT:
+        return
+    found.exhausted = False
+    statement = (
+        f"SELECT {_columns(score, visibility.moment)}"
+        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {table} MATCH :expression AND {where}"
+        " AND m.session_id NOT IN (SELECT value FROM json_each(:known))"
+        " AND m.id NOT IN (SELECT value FROM json_each(:failed))"
+        " ORDER BY score, moment DESC, m.id DESC LIMIT :limit"
+    )
+    for _ in range(_MOST_ROUNDS):
+        if lineages_of(found.candidates) >= wanted:
+            return
+        more = list(
+            connection.execute(
+                statement,
+                {
+                    **bindings,
+                    "expression": expression,
+                    "known": json.dumps(sorted({c.session.id for c in found.candidates})),
+                    "failed": json.dumps(sorted(failed)),
+                    "limit": CANDIDATE_LIMIT,
+                },
+            )
+        )
+        admitted = rows.admit(more)
+        found.candidates += admitted
+        failed |= {row[0] for row in more} - {each.id for each in admitted}
+        if len(more) < CANDIDATE_LIMIT:
+            found.exhausted = True
+            return
+
+
+def _moments(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
+    return dict(
+        connection.execute(
+            "SELECT m.id, m.timestamp FROM json_each(?) AS wanted"
+            " CROSS JOIN messages AS m ON m.id = wanted.value",
+            (json.dumps(list(ids)),),
+        )
+    )
+
+
+def _newest_of_ties(
+    connection: Connection,
+    table: str,
+    expression: str,
+    score: str,
+    best: list[tuple[int, float]],
+) -> list[tuple[int, float]]:
+    """Order equal scores by time, newest first; so also those that the cut goes through.
+
+    The best come in the order of ids, which is that of time where messages were stored as
+    they were said. Where others of the last score may be newer, as after an import that
+    began with the newest, all of that score are looked at.
+    """
+    moments = _moments(connection, (each for each, _ in best))
+    worst = best[-1][1]
+    tied = [each for each, value in best if value == worst]
+    if len(best) == CANDIDATE_LIMIT and connection.one(
+        "SELECT 1 FROM messages INDEXED BY messages_by_time WHERE timestamp > ? AND id < ?"
+        " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
+        (min(moments.get(each, 0) for each in tied), min(tied)),
+    ):
+        every = {
+            row_id
+            for (row_id,) in connection.execute(
+                f"SELECT id FROM (SELECT rowid AS id, {score} AS score FROM {table}"
+                f" WHERE {table} MATCH ? LIMIT -1) WHERE score = ?",
+                (expression, worst),
+            )
+        }
+        newest = _newest_among(connection, every, len(tied))
+        moments |= newest
+        best = [pair for pair in best if pair[1] != worst] + [(each, worst) for each in newest]
+    return sorted(best, key=lambda pair: (pair[1], -moments.get(pair[0], 0), -pair[0]))
+
+
+def _newest_among(connection: Connection, ids: set[int], wanted: int) -> dict[int, int]:
+    """Return the newest of some messages, with their times."""
+    rows = connection.one("SELECT max(id) FROM messages") or 0
+    if len(ids) * len(ids) > wanted * rows:
+        # So many that the newest messages of all soon hold enough of them.
+        found: dict[int, int] = {}
+        for row_id, moment in connection.execute(
+            "SELECT id, timestamp FROM messages INDEXED BY messages_by_time"
+            " ORDER BY timestamp DESC, id DESC"
+        ):
+            if row_id in ids:
+                found[row_id] = moment
+                if len(found) >= wanted:
+                    break
+        return found
+    moments = _moments(connection, ids)
+    return dict(sorted(moments.items(), key=lambda pair: (-pair[1], -pair[0]))[:wanted])
+
+
+def _newest(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+    score: str = "0.0",
+) -> Found:
+    """The last matches by id, which FTS5 gives one by one without ranking them."""
+    where, bindings = visibility.predicate()
+    found = Found()
+    cursor = connection.execute(
+        f"SELECT {_columns(score, visibility.moment)}"
+        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC",
+        {**bindings, "expression": expression},
+    )
+    try:
+        for row in cursor:
+            admitted = rows.admit([row])
+            found.candidates += admitted
+            enough = len(found.candidates) >= CANDIDATE_LIMIT
+            if admitted and (enough or lineages_of(found.candidates) >= wanted):
+                found.exhausted = False
+                break
+    except (QueryTimeout, apsw.InterruptError):
+        if not found.candidates:
+            raise
+        found.exhausted = False
+    return found
+
+
+def _by_id(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+    sort: str,
+    found: Found,
+) -> bool:
+    """The last (or first) matches by id, where ids run with time as far as they matter.
+
+    FTS5 gives matches in the order of ids one by one, so common words cost nothing.
+    False where a message not looked at may have a time that would bring it forward, as
+    after an import of older conversations, or where one session holds too many of them.
+    """
+    where, bindings = visibility.predicate()
+    order, later, beyond = ("DESC", ">", "<") if sort == "newest" else ("ASC", "<", ">")
+    edges: dict[int, int] = {}
+    last = 0
+    matches = connection.execute(
+        f"SELECT {_columns('0.0', visibility.moment)}"
+        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid {order}",
+        {**bindings, "expression": expression},
+    )
+    for looked, row in enumerate(matches):
+        last = row[0]
+        for candidate in rows.admit([row]):
+            found.candidates.append(candidate)
+            root, moment = candidate.session.root, candidate.timestamp
+            if not candidate.session.unattended and moment is not None:
+                edge = edges.get(root, moment)
+                edges[root] = max(edge, moment) if sort == "newest" else min(edge, moment)
+        if len(edges) >= wanted:
+            break
+        if looked >= _MOST_BY_ID:
+            return False
+    else:
+        return True
+    found.exhausted = False
+    worst = min(edges.values()) if sort == "newest" else max(edges.values())
+    out_of_order = connection.one(
+        "SELECT 1 FROM messages INDEXED BY messages_by_time"
+        f" WHERE timestamp {later} ? AND id {beyond} ?"
+        " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
+        (worst, last),
+    )
+    return not out_of_order
+
+
+def _by_time(
+    connection: Connection,
+    visibility: Visibility,
+    table: str,
+    expression: str,
+    rows: _Rows,
+    wanted: int,
+    sort: str,
+) -> Found:
+    """The latest (or earliest) match of every session: one pass over the matches."""
+    where, bindings = visibility.predicate()
+    edge, order = ("max", "DESC") if sort == "newest" else ("min", "ASC")
+    found = Found()
+    if rows.check is None:
+        statement = (
+            f"SELECT {_columns('0.0', f'{edge}({visibility.moment})')}"
+            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+            " CROSS JOIN sessions AS s ON s.id = m.session_id"
+            f" WHERE {table} MATCH :expression AND {where}"
+            f" GROUP BY m.session_id ORDER BY moment {order} NULLS LAST"
+        )
+    else:
+        statement = (
+            f"SELECT {_columns('0.0', visibility.moment)}"
+            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+            " CROSS JOIN sessions AS s ON s.id = m.session_id"
+            f" WHERE {table} MATCH :expression AND {where}"
+            f" ORDER BY moment {order} NULLS LAST, m.id {order}"
+        )
+    for row in connection.execute(statement, {**bindings, "expression": expression}):
+        found.candidates += rows.admit([row])
+        if lineages_of(found.candidates) >= wanted:
+            found.exhausted = False
+            break
+    return found

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: MIT
+"""Exact scores for the few hundred best candidates, from their text.
+
+The index ranks all matches by their postings alone (``recall_rank``); here the
+best are scored again with what postings do not tell cheaply: the length of the
+text (BM25, Robertson and Zaragoza 2009), words that stand side by side as in the
+query, trigrams inside words, and hits in neighbouring messages of the same session.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Final
+
+from mnemogram._native.query import Matcher, Node, Or, Phrase, Scorer, compile, tokenizer_for
+from mnemogram.history.search.fetch import COLUMN_WEIGHTS
+from mnemogram.history.search.visibility import Candidate
+from mnemogram.sqlite.database import Connection
+
+__all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "idf", "rerank", "statistics"]
+
+_K: Final = 1.2
+_B: Final = 0.6
+#: Candidates, and best ones of lineages, that are scored exactly. Twice as many gained nothing
+#: (XQuAD in five languages, whole passages and single sentences; CMRC).
+MOST_SCORED: Final = 150
+#: Characters of a message that are scored; what follows hardly moves a BM25 score.
+_SCORED_CHARS: Final = 16_384
+#: Counting a term's matches stops here: beyond it, about how many is enough.
+_MOST_COUNTED: Final = 2_000
+#: Share of a score down to which another is nearly the same, and tokens of a short text.
+_NEAR: Final = 0.8
+_SHORT: Final = 30
+#: How much a hit one and two messages away counts for its neighbour.
+_NEIGHBOUR: Final = (0.0, 0.25, 0.12)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Size of an index: rows, and average tokens of a row."""
+
+    rows: int
+    average: float
+
+
+def _varints(data: bytes) -> list[int]:
+    """Decode SQLite varints (big-endian base 128; a ninth byte holds eight bits)."""
+    numbers: list[int] = []
+    value = length = 0
+    for byte in data:
+        length += 1
+        if length == 9:
+            value = value << 8 | byte
+        else:
+            value = value << 7 | byte & 0x7F
+            if byte & 0x80:
+                continue
+        numbers.append(value)
+        value = length = 0
+    return numbers
+
+
+def statistics(connection: Connection, table: str) -> Statistics:
+    """Return an index's size from FTS5's averages record.
+
+    Row 1 of the ``_data`` table: the number of rows, then the tokens of each
+    column, as varints (SQLite's documentation of FTS5, section 9.3).
+    """
+    record = connection.one(f"SELECT block FROM {table}_data WHERE id = 1")
+    numbers = _varints(record) if record else []
+    if len(numbers) < 2 or numbers[0] <= 0:
+        return Statistics(0, 1.0)
+    return Statistics(numbers[0], max(1.0, numbers[1] / numbers[0]))
+
+
+def count_rows(connection: Connection, table: str, expression: str) -> int:
+    """Return how many rows of an index match: exactly up to 2,000, about how many beyond.
+
+    Where that many stand in the oldest part of a store, they are taken to be as frequent in
+    the rest of it.
+    """
+    for counted, last in connection.execute(
+        "SELECT count(*), max(id) FROM"
+        f" (SELECT rowid AS id FROM {table} WHERE {table} MATCH ? LIMIT ?)",
+        (expression, _MOST_COUNTED),
+    ):
+        if counted == _MOST_COUNTED:
+            newest = connection.one("SELECT max(id) FROM messages") or last
+            return max(int(counted), int(counted) * int(newest) // max(1, int(last)))
+        return int(counted)
+    return 0
+
+
+def idf(rows: int, matching: int) -> float:
+    """Return the weight of a term by its rarity; never negative."""
+    rows = max(rows, matching)
+    return math.log(1.0 + (rows - matching + 0.5) / (matching + 0.5))
+
+
+class Evidence:
+    """What speaks for a text: weighted phrases, and the trigrams of a query's words.
+
+    Args:
+        weighted: phrases with their weights; a phrase named twice keeps the larger.
+        average: average length of a text in tokens.
+        substring: phrases may begin and end inside words.
+        grams_of: a query whose words also count by their trigrams.
+        grams_by: options of the tokenizer that the trigrams are cut with.
+        grams_weight: what all trigrams of the query count together; 0 for none.
+    """
+
+    def __init__(
+        self,
+        weighted: Iterable[tuple[Node, float]],
+        average: float,
+        *,
+        substring: bool = False,
+        grams_of: str,
+        grams_by: Mapping[str, str],
+        grams_weight: float,
+    ) -> None:
+        weights: dict[Node, float] = {}
+        for node, weight in weighted:
+            weights[node] = max(weight, weights.get(node, 0.0))
+        self._matcher: Matcher = compile(Or(list(weights)), substring=substring)
+        self._weights = [weights[each] for each in self._matcher.phrases]
+        self._average = average
+        self._grams = (grams_of, grams_by, grams_weight)
+
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """The phrases by the places that :attr:`Candidate.parts` names."""
+        return self._matcher.phrases
+
+    def holding(self, candidates: list[Candidate], wanted: frozenset[Phrase]) -> list[Candidate]:
+        """Leave out the scored candidates that hold none of some phrases, if others do."""
+        places = {place for place, each in enumerate(self.phrases) if each in wanted}
+        left = [each for each in candidates if not each.parts or not places.isdisjoint(each.parts)]
+        return left if any(each.parts for each in left) else candidates
+
+    def scorer(self) -> Scorer:
+        """Return what scores the rows of one search, given all of them."""
+        text, options, weight = self._grams
+        return Scorer(
+            self._matcher,
+            self._weights,
+            COLUMN_WEIGHTS,
+            self._average,
+            k=_K,
+            b=_B,
+            grams_of=text,
+            grams_by=tokenizer_for(options),
+            grams_weight=weight,
+        )
+
+
+def rerank(
+    connection: Connection,
+    candidates: list[Candidate],
+    evidence: Evidence,
+    *,
+    most: int = MOST_SCORED,
+    half_life: int | None = None,
+) -> list[Candidate]:
+    """Score the best candidates exactly; the others stay below them in their order.
+
+    Args:
+        most: how many candidates are read, and the best of how many lineages.
+        half_life: microseconds by which an older message counts half; None for no matter.
+    """
+    _age(candidates, half_life)
+    candidates.sort(key=_best_first)
+    # Every lineage keeps its best candidate in, however many another one has.
+    heads: dict[int, Candidate] = {}
+    for each in candidates:
+        heads.setdefault(each.session.root, each)
+    chosen = {each.id: each for each in candidates[:most]}
+    chosen |= {each.id: each for each in list(heads.values())[:most]}
+    scorer = evidence.scorer()
+    lengths: dict[int, int] = {}
+    rows: list[int] = []
+    for row_id, *columns in connection.execute(
+        # As bytes, which is what the scorer reads: the texts are never decoded.
+        "SELECT m.id, CAST(substr(m.content, 1, ?) AS BLOB), m.tool_name,"
+        " CAST(substr(m.tool_calls, 1, ?) AS BLOB)"
+        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
+        (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
+    ):
+        connection.check_deadline()
+        lengths[row_id] = scorer.add(*columns)
+        rows.append(row_id)
+    scores = dict(zip(rows, scorer.scores(), strict=True))
+    places = {each: place for place, each in enumerate(rows)}
+    for each in candidates:
+        if each.id in scores:
+            each.score = scores[each.id]
+            each.parts = scorer.parts(places[each.id])
+        else:
+            each.score = -1.0 / (1.0 + max(0.0, each.score))  # below all scored, order kept
+    scored = [each for each in candidates if each.id in scores]
+    _newer_first(scored, lengths)
+    _add_neighbours(connection, scored)
+    # The last of many has fewer neighbours than those before it.
+    for _, members in groupby(
+        sorted(scored, key=lambda each: each.session.id), key=lambda each: each.session.id
+    ):
+        _newer_first(list(members), lengths)
+    _age(scored, half_life)
+    return candidates
+
+
+def _best_first(candidate: Candidate) -> tuple[float, bool, int, int]:
+    return (-candidate.score, *candidate.age, -candidate.id)
+
+
+def _age(candidates: list[Candidate], half_life: int | None) -> None:
+    """Let what is older than the newest count less: half after each half-life.
+
+    What has no time counts like the oldest.
+    """
+    times = [each.timestamp for each in candidates if each.timestamp is not None]
+    if half_life is None or not times:
+        return
+    newest, oldest = max(times), min(times)
+    for each in candidates:
+        moment = oldest if each.timestamp is None else each.timestamp
+        each.score *= 0.5 ** ((newest - moment) / half_life)
+
+
+def _newer_first(candidates: list[Candidate], lengths: Mapping[int, int]) -> None:
+    """Of short texts that hold the same of a query and score nearly the same, put the newer first.
+
+    What decides between them is mostly a word more or less. They exchange their scores, so
+    that what stands between them keeps its place.
+    """
+    ranked = [each for each in sorted(candidates, key=_best_first) if lengths[each.id] <= _SHORT]
+    done: set[int] = set()
+    for place, leader in enumerate(ranked):
+        if leader.id in done:
+            continue
+        near = [leader]
+        for each in ranked[place + 1 :]:
+            if each.score < _NEAR * leader.score:
+                break
+            if each.id not in done and each.parts.keys() == leader.parts.keys():
+                near.append(each)
+        done.update(each.id for each in near)
+        scores = [each.score for each in near]
+        near.sort(key=lambda each: each.age)  # stable: of one time the better
+        for each, score in zip(near, scores, strict=True):
+            each.score = score
+
+
+def _add_neighbours(connection: Connection, candidates: list[Candidate]) -> None:
+    """Let hits that stand close together in a session support each other."""
+    candidates = sorted(candidates, key=lambda each: (each.session.id, each.id))
+    pairs = [
+        (left.session.id, left.id, right.id)
+        for left, right in pairwise(candidates)
+        if left.session.id == right.session.id
+    ]
+    if not pairs:
+        return
+    # Distances in messages, exact as far as they matter.
+    steps = {
+        (left, right): int(step)
+        for left, right, step in connection.execute(
+            "SELECT pair.value ->> 1, pair.value ->> 2, (SELECT count(*) FROM ("
+            " SELECT 1 FROM messages INDEXED BY messages_by_session"
+            " WHERE session_id = pair.value ->> 0 AND id > pair.value ->> 1"
+            " AND id <= pair.value ->> 2 LIMIT ?))"
+            " FROM json_each(?) AS pair",
+            (len(_NEIGHBOUR), json.dumps(pairs)),
+        )
+    }
+    support = [0.0] * len(candidates)
+    for place, left in enumerate(candidates):
+        distance = 0
+        for other in range(place + 1, len(candidates)):
+            right = candidates[other]
+            if right.session.id != left.session.id:
+                break
+            distance += steps[candidates[other - 1].id, right.id]
+            if distance >= len(_NEIGHBOUR):
+                break
+            support[place] += _NEIGHBOUR[distance] * right.score
+            support[other] += _NEIGHBOUR[distance] * left.score
+    for each, extra in zip(candidates, support, strict=True):
+        # Half as much again at most: many weak neighbours never beat a strong match.
+        each.score += min(extra, 0.5 * each.score)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Sessions found by their title: the title itself, or its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from mnemogram._native import query as q
+from mnemogram.history.schema import title_key
+from mnemogram.history.search.visibility import SESSION_COLUMNS, SessionInfo, Visibility
+from mnemogram.sqlite.database import Connection
+
+__all__ = ["TitleHit", "title_hits"]
+
+#: Titled sessions whose words are looked at, the last active first.
+_MOST_TITLES: Final = 4_000
+#: Sessions of one title, with its continuations, that are looked at.
+_MOST_OF_ONE_TITLE: Final = 1_000
+_MOST_NEEDLES: Final = 16
+_ACTIVE: Final = "CASE WHEN s.id NOT IN (SELECT id FROM undated) THEN s.last_active_at END"
+
+
+@dataclass(frozen=True, slots=True)
+class TitleHit:
+    """A session whose title answers the query.
+
+    Attributes:
+        last_active_at: None where no time of the session is known.
+        exact: the title is the query, or a continuation of it (``title #2``).
+    """
+
+    session: SessionInfo
+    last_active_at: int | None
+    exact: bool
+
+
+def _continuation(key: str, wanted: str, title: str) -> int:
+    """Return which continuation of the wanted title a title is: 1 for itself, 0 for none."""
+    if key == wanted:
+        return 1
+    head, _, number = key.rpartition(" ")
+    if head == wanted and number.isdecimal() and "#" in title:
+        return int(number[:9])
+    return 0
+
+
+def _needles(query: q.Query) -> tuple[str, list[str]]:
+    """SQL that holds for every title that can match, and the texts it looks for.
+
+    A folded title holds, letter by letter, the first token of each phrase that it
+    matches.
+    """
+    needles = [phrase.tokens[0].text for phrase in query.phrases[:_MOST_NEEDLES]]
+    if len(query.phrases) > _MOST_NEEDLES and query.explicit_operators:
+        return "1", []
+    word = " OR " if query.explicit_operators else " AND "
+    tests = [f"instr(recent.title_key, :needle{place})" for place in range(len(needles))]
+    return f"({word.join(tests)})", needles
+
+
+def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -> list[TitleHit]:
+    """Return sessions by title: exact ones first, the newest continuation of all at the top."""
+    wanted = title_key(query.text)
+    if not wanted:
+        return []
+    where, bindings = visibility.session_predicate()
+    exact = _titled(connection, visibility, wanted)
+    known = {hit.session.id for hit in exact}
+    matcher = q.compile(query)
+    holds, needles = _needles(query)
+    others: list[TitleHit] = []
+    for active, *columns in connection.execute(
+        f"SELECT {_ACTIVE}, {SESSION_COLUMNS} FROM ("
+        " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
+        " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
+        ") AS recent CROSS JOIN sessions AS s ON s.id = recent.id"
+        f" WHERE {holds} AND {where}",
+        {
+            **bindings,
+            **{f"needle{place}": text for place, text in enumerate(needles)},
+            "most": _MOST_TITLES,
+        },
+    ):
+        session = visibility.session(columns)
+        if session.id not in known and matcher.matches(session.title or ""):
+            others.append(TitleHit(session, active, False))
+    return exact + others
+
+
+def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list[TitleHit]:
+    """Return the sessions of a folded title and its continuations, the newest of all first."""
+    where, bindings = visibility.session_predicate()
+    found: list[tuple[int, int, TitleHit]] = []
+    for active, key, *columns in connection.execute(
+        f"SELECT {_ACTIVE}, s.title_key, {SESSION_COLUMNS}"
+        " FROM sessions AS s INDEXED BY sessions_by_title"
+        # A continuation's key goes on with a space; the character after it is "!".
+        " WHERE s.title_key IS NOT NULL AND s.title_key >= :wanted AND s.title_key < :wanted || '!'"
+        f" AND {where} LIMIT :most",
+        {**bindings, "wanted": wanted, "most": _MOST_OF_ONE_TITLE},
+    ):
+        session = visibility.session(columns)
+        number = _continuation(key, wanted, session.title or "")
+        if number:
+            found.append((number, active or 0, TitleHit(session, active, True)))
+    found.sort(key=lambda each: each[:2], reverse=True)
+    return [hit for _, _, hit in found]

@@ -1,0 +1,602 @@
+# SPDX-License-Identifier: MIT
+"""Check and repair: is the file whole, do the indexes hold what they should.
+
+FTS5's own comparison of an index with its content needs the write lock for as long as
+it reads both. On a small file it runs in place; a larger one is copied first, so that
+writers never wait for a check.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import apsw
+
+from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable
+from mnemogram.history import writing
+from mnemogram.history.index import build as building
+from mnemogram.history.index import damage
+from mnemogram.history.index import state as indexes
+from mnemogram.history.models import Message, _Result
+from mnemogram.history.schema import SCHEMA
+from mnemogram.history.upkeep import export
+from mnemogram.history.upkeep.maintain import Store
+from mnemogram.sqlite import undecodable
+from mnemogram.sqlite.database import Connection, Database
+
+__all__ = ["CheckReport", "Finding", "RepairReport", "check", "repair"]
+
+Kind: TypeAlias = Literal["file", "text", "index", "lineage", "counts", "write"]
+
+#: Files up to this size are compared in place, within a second or so.
+_IN_PLACE_BYTES: Final = 64 * 1024 * 1024
+#: Rows of each index that are looked up by one of their own words.
+_SAMPLED: Final = 40
+_MOST_LINES: Final = 100
+#: Bytes of a damaged text that a finding shows on each side of the first that is no text.
+_SHOWN_BYTES: Final = 30
+
+_CHILDREN_AND_ROOTS: Final = """
+SELECT count(*) FROM sessions AS s LEFT JOIN sessions AS p ON p.id = s.parent_id
+ WHERE s.root_id <> coalesce(p.root_id, s.id)
+"""
+_UNREACHED: Final = """
+WITH RECURSIVE reached (id) AS (
+    SELECT id FROM sessions WHERE parent_id IS NULL
+    UNION
+    SELECT s.id FROM sessions AS s JOIN reached ON s.parent_id = reached.id
+)
+SELECT (SELECT count(*) FROM sessions) - (SELECT count(*) FROM reached)
+"""
+_MISCOUNTED: Final = """
+SELECT count(*) FROM sessions AS s
+ WHERE s.message_count <> (SELECT count(*) FROM messages AS m WHERE m.session_id = s.id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(_Result):
+    """Something that is wrong.
+
+    Attributes:
+        kind: ``file`` (pages, b-trees, foreign keys), ``text`` (bytes that are no UTF-8),
+            ``index`` (an FTS table), ``lineage``, ``counts`` or ``write`` (a trial write
+            failed).
+        where: the table or index.
+        detail: what was found.
+        repair: what ``repair`` does about it; None where only a backup helps.
+    """
+
+    kind: Kind
+    where: str
+    detail: str
+    repair: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport(_Result):
+    """What a check found.
+
+    Attributes:
+        ok: whether nothing is wrong.
+        findings: what is.
+        checked: what was looked at, and how thoroughly.
+        seconds: how long it took.
+    """
+
+    ok: bool
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport(_Result):
+    """What a repair did, or would do.
+
+    Attributes:
+        dry_run: whether only the plan was made.
+        actions: what is done, in order.
+        beyond_repair: findings that only a backup helps against.
+        backup: copy of the file as it was before; None where nothing was changed.
+        after: the check after the repair; None for a dry run.
+    """
+
+    dry_run: bool
+    actions: tuple[str, ...]
+    beyond_repair: tuple[str, ...]
+    backup: str | None
+    after: CheckReport | None
+
+
+# --- checking --------------------------------------------------------------------------
+
+
+def check(store: Store) -> CheckReport:
+    """Look at the whole file and every index; change nothing.
+
+    Pages and b-trees, foreign keys, lineage and counters are read in one snapshot.
+    Each index that this process can serve is compared with the messages (a whole one
+    by FTS5 itself, one that is being built by a sample of its rows), a real match is
+    made in it, and a trial append is made and rolled back.
+    """
+    started = time.monotonic()
+    findings: list[Finding] = []
+    checked: list[str] = []
+    with store.database.read() as connection:
+        sound = _check_file(connection, findings, checked)
+        if sound:
+            _check_texts(connection, findings, checked)
+            _check_sessions(connection, findings, checked)
+            _check_definitions(connection, findings, checked)
+    if sound:
+        with _comparable(store.database, checked) as connection:
+            for state in indexes.load_states(connection).values():
+                _check_index(connection, state, findings, checked)
+        if not store.database.read_only:
+            _check_write(store, findings, checked)
+    return CheckReport(
+        not findings, tuple(findings), tuple(checked), round(time.monotonic() - started, 3)
+    )
+
+
+def _check_file(connection: Connection, findings: list[Finding], checked: list[str]) -> bool:
+    """Check pages and b-trees; return whether the rest can be looked at."""
+    lines = _integrity(connection, None)
+    checked.append("pages, b-trees and ordinary indexes")
+    if lines:
+        for table, tree in _tables(connection):
+            found = _integrity(connection, table)
+            if found:
+                findings.append(_file_finding(table, tree, found))
+        if not findings:
+            findings.append(Finding("file", "free pages", "; ".join(lines[:5]), "VACUUM"))
+    sound = not any(each.kind == "file" and each.repair is None for each in findings)
+    if sound:
+        for row in connection.execute("PRAGMA foreign_key_check").fetchall()[:_MOST_LINES]:
+            findings.append(Finding("file", str(row[0]), f"row {row[1]} refers to nothing", None))
+        checked.append("foreign keys")
+    return sound
+
+
+def _integrity(connection: Connection, table: str | None) -> list[str]:
+    """Return what SQLite's integrity check complains of, in one table or all of them."""
+    argument = _MOST_LINES if table is None else f'"{table}"'
+    try:
+        lines = [
+            str(row[0])
+            for row in connection.execute(f"PRAGMA integrity_check({argument})").fetchall()
+        ]
+    except apsw.CorruptError as error:
+        return [str(error)]
+    except apsw.SQLError:
+        # A virtual table that this process has no tokenizer for cannot be opened.
+        return [line for name, _ in _tables(connection) for line in _integrity(connection, name)]
+    # What FTS5 adds of its own is compared more closely below.
+    return [line for line in lines if line != "ok" and "FTS5" not in line.upper()]
+
+
+def _tables(connection: Connection) -> list[tuple[str, str]]:
+    """Return the tables that have pages, each with the FTS table it belongs to, or ''."""
+    found = []
+    for (name,) in connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+    ):
+        owners = [
+            each.name
+            for each in indexes.INDEXES
+            if str(name) in {f"{each.name}_{part}" for part in building.SHADOW_TABLES}
+        ]
+        found.append((str(name), owners[0] if owners else ""))
+    return found
+
+
+_REINDEXABLE: Final = ("missing from index", "wrong # of entries in index", "non-unique entry")
+
+
+def _file_finding(table: str, tree: str, lines: Sequence[str]) -> Finding:
+    detail = "; ".join(lines[:5])
+    if tree:
+        return Finding("index", tree, f"{table}: {detail}", "rebuild")
+    rest = [line for line in lines if not _is_role_or_state(line)]
+    if not rest:
+        return Finding("text", table, detail, "mend")
+    if all(any(mark in line for mark in _REINDEXABLE) for line in rest):
+        return Finding("file", table, detail, "REINDEX")
+    return Finding("file", table, detail, None)
+
+
+def _is_role_or_state(line: str) -> bool:
+    """Whether a complaint is about a role or state that is none."""
+    return line == "CHECK constraint failed in messages"
+
+
+def _check_texts(connection: Connection, findings: list[Finding], checked: list[str]) -> None:
+    """Find the texts that are not UTF-8, each with where it stands."""
+    for row_id, column, value in damage.unknown_words(connection):
+        detail = f"message {row_id}: {column} is {value!r}, which is none"
+        findings.append(Finding("text", "messages", detail, "mend"))
+    found = 0
+    for row in undecodable.find(connection, leave_out=indexes.NAMES):
+        found += 1
+        if found <= _MOST_LINES:
+            findings.append(Finding("text", row.table, _described(connection, row), "mend"))
+    if found > _MOST_LINES:
+        more = f"{found - _MOST_LINES} more rows hold bytes that are not text"
+        findings.append(Finding("text", "all tables", more, "mend"))
+    checked.append("every text")
+
+
+def _described(connection: Connection, row: undecodable.Undecodable) -> str:
+    """Say which row holds bytes that are not text, and show them."""
+    which = ", ".join(
+        repr(undecodable.escaped(each)) if isinstance(each, bytes) else str(each)
+        for each in row.key
+    )
+    name = {"messages": "message", "sessions": "session"}.get(row.table, "row")
+    if row.table == "messages":
+        about = connection.execute(
+            "SELECT s.key, m.uid FROM messages AS m JOIN sessions AS s ON s.id = m.session_id"
+            " WHERE m.id = ?",
+            row.key,
+        ).fetchone()
+        if about is not None:
+            which += f" (session {about[0]!r}, uid {about[1]!r})"
+    return f"{name} {which}: bytes that are not text in " + ", ".join(
+        f"{column}: {_around_damage(raw)}" for column, raw in row.texts.items()
+    )
+
+
+def _around_damage(raw: bytes) -> str:
+    """Return the part of a text around its first byte that is no text."""
+    try:
+        raw.decode()
+        place = 0
+    except UnicodeDecodeError as error:
+        place = error.start
+    low, high = max(0, place - _SHOWN_BYTES), place + _SHOWN_BYTES
+    shown = undecodable.escaped(raw[low:high])
+    return f"{'…' if low else ''}{shown}{'…' if high < len(raw) else ''}"
+
+
+def _check_sessions(connection: Connection, findings: list[Finding], checked: list[str]) -> None:
+    wrong = int(connection.one(_CHILDREN_AND_ROOTS)) or int(connection.one(_UNREACHED))
+    if wrong:
+        findings.append(
+            Finding("lineage", "sessions", f"{wrong} sessions have a wrong root", "relink")
+        )
+    wrong = int(connection.one(_MISCOUNTED))
+    if wrong:
+        findings.append(
+            Finding("counts", "sessions", f"{wrong} sessions miscount their messages", "recount")
+        )
+    checked.append("lineage and counters")
+
+
+def _check_definitions(connection: Connection, findings: list[Finding], checked: list[str]) -> None:
+    """Check that each index has its table, its triggers and gaps that make sense."""
+    schema = {
+        str(name): str(sql)
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_schema")
+    }
+    for name, state in indexes.load_states(connection).items():
+        definition = indexes.definition_of(state)
+        if state.is_rebuild or definition is None:
+            continue
+        wrong = None
+        if name not in schema:
+            wrong = "its table is missing"
+        elif any(schema.get(trigger) != sql for trigger, sql in _expected(definition, state)):
+            wrong = "its triggers are missing or changed"
+        elif any(low > high for low, high in state.gaps) or any(
+            one[1] > other[0] for one, other in zip(state.gaps, state.gaps[1:], strict=False)
+        ):
+            wrong = "its gaps overlap"
+        if wrong is not None:
+            findings.append(Finding("index", name, wrong, "rebuild"))
+    checked.append("definitions of the indexes")
+
+
+def _expected(
+    definition: indexes.IndexDefinition, state: indexes.IndexState
+) -> Iterator[tuple[str, str]]:
+    for sql in indexes.triggers(definition, attached=state.state != "detached"):
+        yield sql.split(" ", 3)[2], sql
+
+
+@contextmanager
+def _comparable(database: Database, checked: list[str]) -> Iterator[Connection]:
+    """Give a connection on which an index may be compared without holding up writers."""
+    if database.path.stat().st_size <= _IN_PLACE_BYTES and not database.read_only:
+        with _rolled_back(database) as connection:
+            yield connection
+        return
+    copy = database.path.with_name(f".{database.path.name}.{secrets.token_hex(6)}.check")
+    export.backup(database, copy)
+    checked.append("the indexes, in a copy of the file")
+    try:
+        with (
+            Database(copy, SCHEMA, load_extension=database.load_extension) as copied,
+            _rolled_back(copied) as connection,
+        ):
+            yield connection
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                os.unlink(f"{copy}{suffix}")
+
+
+class _Undo(Exception):
+    """Ends a transaction whose work is not to be kept."""
+
+
+@contextmanager
+def _rolled_back(database: Database) -> Iterator[Connection]:
+    with suppress(_Undo), database.write() as connection:
+        yield connection
+        raise _Undo
+
+
+def _check_index(
+    connection: Connection,
+    state: indexes.IndexState,
+    findings: list[Finding],
+    checked: list[str],
+) -> None:
+    name = state.name
+    definition = indexes.served_by(connection, state)
+    if definition is None or state.is_rebuild or any(each.where == name for each in findings):
+        checked.append(f"{name}: not looked into ({state.reason or 'damaged or unserved here'})")
+        return
+    whole = state.state == "ready" and not indexes.count_debts(connection, name, 1)
+    try:
+        connection.execute(
+            f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', ?)", (int(whole),)
+        )
+        missing = _sample(connection, definition, state)
+    except apsw.CorruptError as error:
+        findings.append(Finding("index", name, f"not what the messages say: {error}", "rebuild"))
+        return
+    if missing:
+        findings.append(
+            Finding("index", name, f"message {missing[0]} is not found by its words", "rebuild")
+        )
+    how = "compared with every message" if whole else f"{_SAMPLED} messages looked up"
+    checked.append(f"{name}: {how}")
+
+
+def _sample(
+    connection: Connection, definition: indexes.IndexDefinition, state: indexes.IndexState
+) -> list[int]:
+    """Look messages up by a word of theirs; return those that are not found."""
+    name = definition.name
+    columns = ", ".join(definition.columns)
+    connection.execute(
+        f"CREATE VIRTUAL TABLE temp.mnemogram_sample USING fts5 ({columns}, content='',"
+        f" {definition.tokenize}, {definition.options})"
+    )
+    connection.execute(
+        "CREATE VIRTUAL TABLE temp.mnemogram_words USING fts5vocab (temp, mnemogram_sample, row)"
+    )
+    try:
+        missing = []
+        for row in _sampled_rows(connection, definition, state):
+            if any(isinstance(each, str) and undecodable.REPLACEMENT in each for each in row):
+                continue  # a damaged text is cut otherwise there than here
+            connection.execute(
+                f"INSERT INTO temp.mnemogram_sample (rowid, {columns})"
+                f" VALUES ({', '.join('?' * len(row))})",
+                row,
+            )
+            # A single character of a run is a token that only a prefix query reaches.
+            word = connection.one(
+                "SELECT term FROM temp.mnemogram_words WHERE length(term) > 1 LIMIT 1"
+            )
+            connection.execute(
+                "INSERT INTO temp.mnemogram_sample (mnemogram_sample) VALUES ('delete-all')"
+            )
+            if word is None:
+                continue
+            quoted = str(word).replace('"', '""')
+            found = connection.one(
+                f"SELECT 1 FROM {name} WHERE {name} MATCH ? AND rowid = ?", (f'"{quoted}"', row[0])
+            )
+            if found is None:
+                missing.append(int(row[0]))
+        return missing
+    finally:
+        connection.execute("DROP TABLE temp.mnemogram_words")
+        connection.execute("DROP TABLE temp.mnemogram_sample")
+
+
+def _sampled_rows(
+    connection: Connection, definition: indexes.IndexDefinition, state: indexes.IndexState
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows that the index holds, spread over all ids, as the index sees them."""
+    top = indexes.top_id(connection)
+    seen = definition.condition.format(row="m")
+    last = 0
+    for place in range(_SAMPLED):
+        row = connection.execute(
+            f"SELECT m.id, {indexes.projection(definition, 'm')} FROM messages AS m"
+            f" WHERE m.id > max(?, ?) AND {seen} AND NOT EXISTS (SELECT 1 FROM index_gaps AS gap"
+            "  WHERE gap.name = ? AND gap.high >= m.id AND gap.low < m.id)"
+            " AND NOT EXISTS (SELECT 1 FROM index_debts AS debt"
+            "  WHERE debt.name = ? AND debt.id = m.id)"
+            " ORDER BY m.id LIMIT 1",
+            (top * place // _SAMPLED, last, state.name, state.name),
+        ).fetchone()
+        if row is None:
+            return
+        last = int(str(row[0]))
+        yield row
+
+
+def _check_write(store: Store, findings: list[Finding], checked: list[str]) -> None:
+    """Append a message, find it, and undo it."""
+    key = f"check-{secrets.token_hex(8)}"
+    try:
+        prepared = writing.prepare(key, [Message("user", f"电影订阅成功 {key}")])
+        with _rolled_back(store.database) as connection:
+            indexes.prepare_for_writing(connection)
+            for each in findings:  # what is known to be bad is not tried again
+                if each.kind == "index":
+                    indexes.mark_for_rebuild(connection, each.where, each.detail)
+            (row_id,) = writing.append(connection, prepared).ids
+            for state in indexes.load_states(connection).values():
+                if state.name == indexes.TRIGRAM.name or state.state == "detached":
+                    continue
+                query = f'"{key}"'
+                if (
+                    connection.one(
+                        f"SELECT 1 FROM {state.name} WHERE {state.name} MATCH ? AND rowid = ?",
+                        (query, row_id),
+                    )
+                    is None
+                ):
+                    findings.append(
+                        Finding("index", state.name, "a new message is not found", "rebuild")
+                    )
+    except MnemogramError as error:
+        findings.append(Finding("write", str(store.database.path), str(error), None))
+    checked.append("a trial write, rolled back")
+
+
+# --- repairing -------------------------------------------------------------------------
+
+
+def repair(
+    store: Store,
+    *,
+    dry_run: bool,
+    backup: str | os.PathLike[str] | None,
+    on_step: Callable[[str], Any] | None = None,
+) -> RepairReport:
+    """Do what the check says would help; by default only say it.
+
+    What is repaired is derived from the messages, which are not touched, but for texts
+    that are not UTF-8: what is no text in them becomes U+FFFD. Before the first change the
+    file is copied.
+
+    Args:
+        backup: where to copy the file; beside it by default.
+        on_step: called with the words of each action before it begins.
+
+    Raises:
+        InvalidArgument: the backup's file exists.
+        StorageUnavailable: the backup or the repair could not be written.
+    """
+    report = check(store)
+    actions = _plan(report)
+    hopeless = tuple(
+        f"{each.where}: {each.detail}" for each in report.findings if each.repair is None
+    )
+    words = tuple(f"{verb} {where}" for verb, where in actions)
+    if dry_run or not actions:
+        return RepairReport(dry_run, words, hopeless, None, None if dry_run else report)
+    if store.database.read_only:
+        raise StorageUnavailable("the store was opened read-only", hint="Open it for writing.")
+    target = _backup_path(store.database.path) if backup is None else Path(backup)
+    export.backup(store.database, target)
+    for (verb, where), said in zip(actions, words, strict=True):
+        if on_step is not None:
+            on_step(said)
+        _ACTIONS[verb](store, where)
+    return RepairReport(False, words, hopeless, str(target), check(store))
+
+
+def _plan(report: CheckReport) -> list[tuple[str, str]]:
+    order = ("REINDEX", "mend", "relink", "recount", "rebuild", "VACUUM")
+    wanted = {
+        (each.repair, "damaged texts" if each.repair == "mend" else each.where)
+        for each in report.findings
+        if each.repair is not None
+    }
+    return sorted(wanted, key=lambda action: (order.index(action[0]), action[1]))
+
+
+def _backup_path(path: Path) -> Path:
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = path.with_name(f"{path.name}.before-repair-{moment}")
+    if target.exists():
+        raise InvalidArgument(f"{target} exists already", hint="Name another file as backup.")
+    return target
+
+
+def _mend(store: Store, where: str) -> None:
+    def work(connection: Connection) -> None:
+        damage.mend_words(connection)
+        undecodable.mend(connection, leave_out=indexes.NAMES)
+
+    store.write(work)
+
+
+def _reindex(store: Store, table: str) -> None:
+    with store.database.write() as connection:
+        connection.execute(f'REINDEX "{table}"')
+
+
+def _relink(store: Store, table: str) -> None:
+    with store.database.write() as connection:
+        writing.relink_all(connection)
+
+
+def _recount(store: Store, table: str) -> None:
+    with store.database.write() as connection:
+        connection.execute(
+            "UPDATE sessions SET message_count ="
+            " (SELECT count(*) FROM messages AS m WHERE m.session_id = sessions.id)"
+        )
+
+
+def _rebuild(store: Store, name: str) -> None:
+    """Take an index down and build it again, also where its pages cannot be read."""
+    with store.database.write() as connection:
+        indexes.mark_for_rebuild(connection, name, "found damaged by a check")
+    while True:
+        try:
+            step: building.IndexStep = store.write(
+                lambda connection: building.step(connection, name)
+            )
+        except StorageUnavailable as error:
+            if not isinstance(error.__cause__, apsw.CorruptError):
+                raise
+            _cut_out(store, name)
+            continue
+        if step.done:
+            return
+
+
+def _cut_out(store: Store, name: str) -> None:
+    """Remove a table whose pages cannot be walked: forget it, then write the file anew."""
+    with store.database.write() as connection:
+        building.forget_table(connection, name)
+        connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
+    _vacuum(store, name)
+    store.write(lambda connection: None)  # makes the index anew where it is wanted
+
+
+def _vacuum(store: Store, where: str) -> None:
+    with store.database.exclusive() as connection:
+        connection.execute("PRAGMA temp_store = FILE")
+        try:
+            connection.execute("VACUUM")
+        finally:
+            connection.execute("PRAGMA temp_store = MEMORY")
+
+
+_ACTIONS: Final[dict[str, Callable[[Store, str], None]]] = {
+    "mend": _mend,
+    "REINDEX": _reindex,
+    "relink": _relink,
+    "recount": _recount,
+    "rebuild": _rebuild,
+    "VACUUM": _vacuum,
+}

@@ -1,0 +1,443 @@
+# SPDX-License-Identifier: MIT
+"""Whole histories out and in again: backup as a database, export as JSON lines.
+
+The export is a ``header`` line, then the ``tombstone`` lines, then for each session a
+``session`` line before its ``message`` lines, all in the order of the store. Importing
+it into an empty history gives the same sessions, lineage, messages, states, end reasons
+and tombstones; importing it twice, or into a history that holds some of it, adds only
+what is missing. docs/storage.md describes the fields.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+import apsw
+
+from mnemogram.errors import InvalidArgument
+from mnemogram.history import writing
+from mnemogram.history.models import Message, Session, _Result, to_microseconds
+from mnemogram.moments import datetime_of
+from mnemogram.sqlite import undecodable
+from mnemogram.sqlite.database import Connection, Database, file_errors
+
+__all__ = ["Exported", "Imported", "backup", "export_lines", "import_lines"]
+
+FORMAT: Final = "mnemogram"
+VERSION: Final = 1
+#: Pages that a backup copies between two looks at the clock.
+_BACKUP_PAGES: Final = 1_000
+#: Messages that one transaction of an import stores.
+_IMPORT_BATCH: Final = 1_000
+
+#: Characters that JSON leaves alone and that some readers end a line at.
+_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+_TOMBSTONES: Final = "SELECT key, deleted_at FROM tombstones ORDER BY key"
+_SESSIONS: Final = """
+SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_active_at,
+       id IN (SELECT id FROM undated)
+  FROM sessions ORDER BY id
+"""
+_MESSAGES: Final = """
+SELECT uid, role, state, timestamp, provenance, tool_call_id, tool_name, tool_status,
+       tool_calls, content, id IN (SELECT id FROM untimed), id
+  FROM messages WHERE session_id = ? ORDER BY id
+"""
+
+
+_SESSION_TEXTS: Final = ("key", "source", "title", "model", "parent_key", "end_reason")
+_MESSAGE_TEXTS: Final = (
+    *("uid", "role", "state", "provenance", "tool_call_id", "tool_name", "tool_status"),
+    *("tool_calls", "content"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported(_Result):
+    """What an export wrote.
+
+    Attributes:
+        damaged: sessions and messages with a text that is not UTF-8: it is written with
+            U+FFFD, and what it holds escaped under ``damaged``.
+    """
+
+    sessions: int
+    messages: int
+    tombstones: int
+    damaged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Imported(_Result):
+    """What an import stored.
+
+    Attributes:
+        sessions: sessions in the file.
+        inserted, repeated, refused: messages stored, there already, and of sessions
+            that were deleted here.
+        tombstones: deletions taken over.
+        notes: what had to be changed or left out.
+    """
+
+    sessions: int
+    inserted: int
+    repeated: int
+    refused: int
+    tombstones: int
+    notes: tuple[str, ...] = ()
+
+
+# --- backup ----------------------------------------------------------------------------
+
+
+def backup(
+    database: Database,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Path:
+    """Copy the file as it is now to ``path``, while others read and write.
+
+    SQLite's backup API, from inside one read transaction: the copy is one moment's
+    state, and writers neither wait for it nor make it start again. The copy appears
+    under its name only when it is whole.
+
+    Args:
+        path: the new file, made with mode 0600.
+        overwrite: replace a file that is there.
+        progress: called with pages copied and pages there are.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidArgument: the file exists, or is the store itself.
+        StorageUnavailable: it cannot be written.
+    """
+    target = Path(os.path.abspath(os.fspath(path)))
+    if target == database.path or (target.exists() and target.samefile(database.path)):
+        raise InvalidArgument("the backup would replace the store itself", hint="Name another.")
+    if target.exists() and not overwrite:
+        raise InvalidArgument(
+            f"{target} exists already", hint="Name another file, or pass overwrite=True."
+        )
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
+    with file_errors(target):
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.chmod(partial, 0o600)
+    try:
+        with database.read() as source:
+            source.one("SELECT count(*) FROM sqlite_schema")  # the snapshot begins
+            copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                with copy.backup("main", source, "main") as copying:
+                    while not copying.done:
+                        copying.step(_BACKUP_PAGES)
+                        if progress is not None:
+                            progress(copying.page_count - copying.remaining, copying.page_count)
+                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            finally:
+                copy.close()
+        with file_errors(target):
+            _sync(partial)
+            os.replace(partial, target)
+            _sync(target.parent)
+    except BaseException:
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(f"{partial}{suffix}")
+        raise
+    return target
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# --- export ----------------------------------------------------------------------------
+
+
+def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Yield the records of an export, inside a read transaction of the caller's."""
+    yield {"type": "header", "format": FORMAT, "version": VERSION}
+    for key, deleted_at in connection.execute(
+        "SELECT key, deleted_at FROM tombstones ORDER BY key"
+    ):
+        yield {"type": "tombstone", "session": key, "deleted_at": _time(deleted_at)}
+    # A cursor of its own for each session: both are stepped at once.
+    for row in connection.cursor().execute(_SESSIONS):
+        yield _without_none(
+            {
+                "type": "session",
+                "id": row[1],
+                "source": row[2],
+                "title": row[3],
+                "model": row[4],
+                "parent": row[5],
+                "end_reason": row[6],
+                "started_at": None if row[9] else _time(row[7]),
+                "last_active_at": None if row[9] else _time(row[8]),
+                "damaged": _damaged(connection, "sessions", row[0], row, _SESSION_TEXTS),
+            }
+        )
+        for message in connection.cursor().execute(_MESSAGES, (row[0],)):
+            yield _without_none(
+                {
+                    "type": "message",
+                    "session": row[1],
+                    "uid": message[0],
+                    "role": message[1],
+                    "state": message[2],
+                    "timestamp": None if message[10] else _time(message[3]),
+                    "provenance": message[4],
+                    "tool_call_id": message[5],
+                    "tool_name": message[6],
+                    "tool_status": message[7],
+                    "tool_calls": _calls(message[8]),
+                    "content": message[9],
+                    "damaged": _damaged(
+                        connection, "messages", message[11], message, _MESSAGE_TEXTS
+                    ),
+                }
+            )
+
+
+def _damaged(
+    connection: Connection, table: str, row_id: int, row: Sequence[Any], columns: Sequence[str]
+) -> dict[str, str] | None:
+    """Return what a row's damaged texts hold, escaped; None where there are none."""
+    if not any(isinstance(each, str) and undecodable.REPLACEMENT in each for each in row):
+        return None
+    found = undecodable.raw_texts(connection, table, row_id, columns)
+    return {name: undecodable.escaped(raw) for name, raw in found.items()} or None
+
+
+def write(lines: Iterable[dict[str, Any]], stream: IO[str]) -> Exported:
+    """Write an export's records to a text stream, one JSON object a line."""
+    counts = {"session": 0, "message": 0, "tombstone": 0, "header": 0}
+    damaged = 0
+    for line in lines:
+        counts[line["type"]] += 1
+        damaged += "damaged" in line
+        stream.write(json.dumps(line, ensure_ascii=False).translate(_LINE_ENDS))
+        stream.write("\n")
+    return Exported(counts["session"], counts["message"], counts["tombstone"], damaged)
+
+
+def _time(microseconds: Any) -> str:
+    """Return a time to the microsecond: format_time() shows milliseconds."""
+    return datetime_of(int(microseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _calls(text: Any) -> Any:
+    """Tool calls as JSON where they are, as the host's own text where they are not."""
+    if text is None:
+        return None
+    try:
+        calls = json.loads(text)
+    except ValueError:
+        return text
+    return calls if isinstance(calls, (dict, list)) else text
+
+
+def _without_none(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if value is not None}
+
+
+# --- import ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Records that are stored together."""
+
+    tombstones: list[tuple[str, int]]
+    sessions: list[dict[str, Any]]
+    messages: dict[str, list[dict[str, Any]]]
+    size: int = 0
+
+
+def import_lines(
+    write: Callable[[Callable[[Connection], Any]], Any],
+    lines: Iterable[str],
+    redacted: Callable[[Message], Message],
+) -> Imported:
+    """Store what an export holds, as far as it is not there yet.
+
+    Args:
+        write: runs work in a write transaction.
+        lines: the export, a line at a time.
+        redacted: takes secrets out of a message before it is stored.
+
+    Raises:
+        InvalidArgument: a line is not of this format; the batches before it are stored.
+    """
+    totals = {"sessions": 0, "inserted": 0, "repeated": 0, "refused": 0, "tombstones": 0}
+    notes: list[str] = []
+    known: dict[str, dict[str, Any]] = {}
+    batch = _Batch([], [], {})
+
+    def flush() -> None:
+        nonlocal batch
+        full, batch = batch, _Batch([], [], {})
+        for name, count in write(
+            lambda connection: _store(connection, full, known, notes, redacted)
+        ).items():
+            totals[name] += count
+
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        record = _record(line, number)
+        kind = record.get("type")
+        if kind == "header":
+            _check_header(record, number)
+        elif kind == "tombstone":
+            moment = _moment(record.get("deleted_at"), number)
+            batch.tombstones.append((_string(record, "session", number), moment))
+            batch.size += 1
+        elif kind == "session":
+            known[_string(record, "id", number)] = record
+            batch.sessions.append(record)
+            batch.size += 1
+            totals["sessions"] += 1
+        elif kind == "message":
+            batch.messages.setdefault(_string(record, "session", number), []).append(record)
+            batch.size += 1
+        else:
+            raise InvalidArgument(f"line {number}: record of unknown type {kind!r}", hint=_HINT)
+        if batch.size >= _IMPORT_BATCH:
+            flush()
+    flush()
+    return Imported(**totals, notes=tuple(dict.fromkeys(notes)))
+
+
+_HINT: Final = "Give a file that export wrote; other programs' files are for `mnemogram import`."
+
+
+def _record(line: str, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InvalidArgument(f"line {number}: not JSON: {error}", hint=_HINT) from error
+    if not isinstance(record, dict):
+        raise InvalidArgument(f"line {number}: not an object", hint=_HINT)
+    return record
+
+
+def _check_header(record: dict[str, Any], number: int) -> None:
+    if record.get("format") != FORMAT:
+        raise InvalidArgument(f"line {number}: not an export of mnemogram's", hint=_HINT)
+    version = record.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise InvalidArgument(
+            f"line {number}: version {version!r} of the format; this release reads {VERSION}",
+            hint="Upgrade mnemogram to import this file.",
+        )
+
+
+def _string(record: dict[str, Any], field: str, number: int) -> str:
+    value = record.get(field)
+    if not isinstance(value, str) or not value:
+        raise InvalidArgument(f"line {number}: {field} must be a string", hint=_HINT)
+    return value
+
+
+def _moment(value: Any, number: int) -> int:
+    return to_microseconds(value, f"line {number}: time")
+
+
+def _store(
+    connection: Connection,
+    batch: _Batch,
+    known: dict[str, dict[str, Any]],
+    notes: list[str],
+    redacted: Callable[[Message], Message],
+) -> dict[str, int]:
+    counts = {"inserted": 0, "repeated": 0, "refused": 0, "tombstones": 0}
+    for key, moment in batch.tombstones:
+        if connection.one("SELECT 1 FROM sessions WHERE key = ?", (key,)) is not None:
+            notes.append(f"session {key!r}: deleted where the export was made, kept here")
+            continue
+        connection.execute(
+            "INSERT OR IGNORE INTO tombstones (key, deleted_at) VALUES (?, ?)", (key, moment)
+        )
+        counts["tombstones"] += connection.changes()
+    for record in batch.sessions:
+        if record["id"] not in batch.messages:
+            batch.messages[record["id"]] = []
+    for key, records in batch.messages.items():
+        about = known.get(key, {"id": key})
+        result = writing.append(
+            connection,
+            writing.prepare(
+                _session(connection, about), [redacted(_message(each)) for each in records]
+            ),
+        )
+        notes += result.notes
+        counts["inserted"] += result.inserted
+        counts["repeated"] += result.repeated
+        counts["refused"] += result.refused
+        if not result.refused:
+            _restore(connection, key, about, records)
+    return counts
+
+
+def _session(connection: Connection, about: dict[str, Any]) -> Session:
+    """The session of an export; of one that is here already nothing is changed."""
+    if writing.session_row(connection, about["id"]) is not None:
+        return Session(about["id"])
+    return Session(
+        about["id"],
+        source=about.get("source", "chat"),
+        title=about.get("title"),
+        model=about.get("model"),
+        parent=about.get("parent"),
+        started_at=about.get("started_at"),
+    )
+
+
+def _message(record: dict[str, Any]) -> Message:
+    return Message(
+        record.get("role", ""),
+        record.get("content"),
+        uid=record.get("uid"),
+        timestamp=record.get("timestamp"),
+        tool_calls=record.get("tool_calls"),
+        tool_call_id=record.get("tool_call_id"),
+        tool_name=record.get("tool_name"),
+        tool_status=record.get("tool_status"),
+        provenance=record.get("provenance", "observed"),
+    )
+
+
+def _restore(
+    connection: Connection, key: str, about: dict[str, Any], records: list[dict[str, Any]]
+) -> None:
+    """Set what an append does not: states, the end, and when the session was active."""
+    for state in ("compacted", "rewound"):
+        uids = [each["uid"] for each in records if each.get("state") == state]
+        if uids:
+            writing.set_state(connection, key, uids, state)
+    if about.get("end_reason") is not None:
+        connection.execute(
+            "UPDATE sessions SET end_reason = coalesce(end_reason, ?) WHERE key = ?",
+            (about["end_reason"], key),
+        )
+    if about.get("last_active_at") is not None:
+        connection.execute(
+            "UPDATE sessions SET last_active_at = ? WHERE key = ? AND last_active_at < ?",
+            (moment := to_microseconds(about["last_active_at"]), key, moment),
+        )

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: MIT
+"""Upkeep: one bounded step of everything that is due, and the loop that repeats it.
+
+Each part runs in a transaction of its own and goes on when another fails.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
+
+from mnemogram.errors import MnemogramError
+from mnemogram.history.index import build as building
+from mnemogram.history.index import state as indexes
+from mnemogram.history.models import _Result
+from mnemogram.sqlite.database import JOURNAL_SIZE_LIMIT, Connection, Database, deadline
+
+__all__ = ["Maintained", "Maintenance", "maintain", "run"]
+
+Part: TypeAlias = Literal["index", "expiry", "legacy", "merge", "space"]
+
+#: Between two steps, so that other writers get the lock and the disk: at least 0.2 s,
+#: and four times what the step took, a duty of one fifth.
+SHORTEST_PAUSE: Final = 0.2
+PAUSE_FACTOR: Final = 4.0
+#: Seconds between two looks while nothing is due.
+IDLE: Final = 30.0
+#: Free pages are given back once they are a quarter of the file and at least 16 MB.
+_FREE_SHARE: Final = 4
+_FREE_PAGES: Final = 4_096
+_VACUUM_PAGES: Final = 500
+#: A WAL of this size is emptied where no reader needs it, one of that size even where
+#: readers have to be waited for.
+_WAL_BYTES: Final = JOURNAL_SIZE_LIMIT
+_HUGE_WAL_BYTES: Final = 64 * 1024 * 1024
+_WAL_PATIENCE: Final = 0.2
+#: Segments below which merging is left to FTS5, which merges as it writes.
+_MANY_SEGMENTS: Final = 12
+_STRUCTURE_ID: Final = 10
+#: Once a fifth of the messages was deleted, all segments of an index are merged into
+#: one: FTS5 drops the tokens of deleted rows only where it merges.
+_MANY_DELETIONS: Final = 500
+_DELETED_SHARE: Final = 5
+_COUNT_MESSAGES: Final = "SELECT count(*) FROM messages INDEXED BY messages_by_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained(_Result):
+    """What one part of the upkeep did.
+
+    Attributes:
+        part: ``index``, ``expiry``, ``legacy``, ``merge`` or ``space``.
+        done: messages indexed, expired or imported; pages merged or given back.
+        seconds: how long it took.
+        more: whether the part has more to do.
+        detail: what was done, in words.
+        error: why it failed; None where it did not. Nothing of it was kept then.
+    """
+
+    part: Part
+    done: int
+    seconds: float
+    more: bool
+    detail: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance(_Result):
+    """What one call of ``maintain`` did.
+
+    Attributes:
+        parts: what each part did that had something to do.
+        more: whether a part that did not fail has more to do.
+        failed: the parts that failed.
+        seconds: how long all of it took.
+        progress: for each index that is not ready, the fraction it holds.
+    """
+
+    parts: tuple[Maintained, ...]
+    more: bool
+    failed: tuple[Part, ...]
+    seconds: float
+    progress: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What upkeep needs of a history.
+
+    Attributes:
+        database: the file.
+        write: runs work in a write transaction that keeps the indexes in step.
+        merged: for each index, what its segments were when nothing was left to merge.
+        chosen: whether the host chose a policy that no write has stored yet.
+    """
+
+    database: Database
+    write: Callable[[Callable[[Connection], Any]], Any]
+    merged: dict[str, bytes]
+    chosen: bool = False
+
+
+def maintain(
+    store: Store, *, batch_size: int, others: Mapping[Part, Callable[[], Maintained | None]]
+) -> Maintenance:
+    """Do one bounded step of each part that has something to do.
+
+    Args:
+        batch_size: most messages in one step.
+        others: further parts: each does its step and reports, or returns None where
+            nothing is due.
+    """
+    started = time.monotonic()
+    parts: dict[Part, Callable[[], Maintained | None]] = {
+        "index": lambda: _index(store, batch_size),
+        **others,
+        "merge": lambda: _merge(store),
+        "space": lambda: _space(store),
+    }
+    reports = []
+    for name, step in parts.items():
+        began = time.monotonic()
+        try:
+            report = step()
+        except MnemogramError as error:
+            report = Maintained(name, 0, time.monotonic() - began, False, "failed", str(error))
+        if report is not None:
+            reports.append(report)
+    return Maintenance(
+        parts=tuple(reports),
+        more=any(each.more for each in reports),
+        failed=tuple(each.part for each in reports if each.error is not None),
+        seconds=time.monotonic() - started,
+        progress=_progress(store),
+    )
+
+
+def run(
+    step: Callable[[], Maintenance],
+    *,
+    watch: bool = False,
+    on_step: Callable[[Maintenance], Any] | None = None,
+    stop: threading.Event | None = None,
+    shortest_pause: float = SHORTEST_PAUSE,
+    idle: float = IDLE,
+) -> int:
+    """Repeat ``step`` with a pause after each: max(0.2 s, four times what it took).
+
+    Args:
+        step: one step of upkeep.
+        watch: go on when nothing is due, until ``stop`` is set; else return then.
+        on_step: called after each step, for a progress bar.
+        stop: ends the loop between two steps.
+        shortest_pause: seconds to pause at least between two steps.
+        idle: seconds between two looks while nothing is due.
+
+    Returns:
+        How many steps were made.
+    """
+    stop = threading.Event() if stop is None else stop
+    steps = 0
+    while not stop.is_set():
+        result = step()
+        steps += 1
+        if on_step is not None:
+            on_step(result)
+        if result.more:
+            stop.wait(max(shortest_pause, PAUSE_FACTOR * result.seconds))
+        elif watch:
+            stop.wait(idle)
+        else:
+            break
+    return steps
+
+
+# --- the parts -------------------------------------------------------------------------
+
+
+def _index(store: Store, batch_size: int) -> Maintained | None:
+    """Advance the index that needs it most; one that fails does not stop the others."""
+    started = time.monotonic()
+    with store.database.read() as connection:
+        due = building.due(connection)
+        prepared = _is_prepared(connection) and not store.chosen
+    if not prepared:
+        # Nobody has written since the circumstances changed.
+        store.write(lambda connection: None)
+        with store.database.read() as connection:
+            due = building.due(connection)
+    failure: MnemogramError | None = None
+    for name in due:
+        try:
+            done: building.IndexStep = store.write(
+                partial(building.step, name=name, max_rows=batch_size)
+            )
+        except MnemogramError as error:
+            failure = failure or error
+            continue
+        return Maintained(
+            "index",
+            done.rows,
+            time.monotonic() - started,
+            not done.done or len(due) > 1,
+            f"{done.work} {name}: {done.rows} rows",
+            None if failure is None else str(failure),
+        )
+    if failure is not None:
+        raise failure
+    return None
+
+
+def _is_prepared(connection: Connection) -> bool:
+    """Whether the next write would find the indexes as it wants them."""
+    choice = indexes.load_choice(connection)
+    states = indexes.load_states(connection)
+    keep = indexes.wanted(
+        choice.policy, has_tokenizer=connection.has_tokenizer, trigram=choice.trigram
+    )
+    if any(each.name not in states for each in keep):
+        return False
+    return all(
+        state.is_rebuild
+        or (indexes.served_by(connection, state) in keep) == (state.state != "detached")
+        for state in states.values()
+    )
+
+
+def _structure(connection: Connection, name: str) -> bytes:
+    """FTS5's record of an index's segments (fts5_index.c, "structure record")."""
+    return bytes(
+        connection.one(f"SELECT block FROM {name}_data WHERE id = ?", (_STRUCTURE_ID,)) or b""
+    )
+
+
+def _segments(structure: bytes) -> int:
+    """Return the number of segments in a structure record.
+
+    A four-byte cookie, in newer files four bytes that say "version 2", then the number
+    of levels and that of segments as varints.
+    """
+    body = structure[8:] if structure[4:8] == b"\xff\x00\x00\x01" else structure[4:]
+    values = []
+    value = 0
+    for byte in body:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            values.append(value)
+            value = 0
+            if len(values) == 2:
+                return values[1]
+    return 0
+
+
+def _merge(store: Store) -> Maintained | None:
+    started = time.monotonic()
+    with store.database.read() as connection:
+        served = [
+            name
+            for name, state in indexes.load_states(connection).items()
+            if state.state != "detached" and indexes.served_by(connection, state) is not None
+        ]
+        structures = {name: _structure(connection, name) for name in served}
+        deletions = building.count_deletions(connection)
+        whole = deletions >= _MANY_DELETIONS and (
+            deletions * _DELETED_SHARE >= int(connection.one(_COUNT_MESSAGES))
+        )
+    pages = -building.MERGE_PAGES if whole else building.MERGE_PAGES
+    for name in served:
+        if not whole and _segments(structures[name]) < _MANY_SEGMENTS:
+            continue
+        if not whole and store.merged.get(name) == structures[name]:
+            continue
+        done: building.IndexStep = store.write(partial(building.merge_step, name=name, pages=pages))
+        # One that wrote less than it might has left nothing worth another step; small
+        # segments that a busy writer adds meanwhile must not keep this going for ever.
+        more = not done.done and (whole or done.rows >= building.MERGE_PAGES)
+        if not more:
+            with store.database.read() as connection:
+                store.merged[name] = _structure(connection, name)
+        if not done.done:
+            seconds = time.monotonic() - started
+            return Maintained("merge", done.rows, seconds, more, f"merged segments of {name}")
+    if whole:
+        store.write(lambda connection: building.forget_deletions(connection, deletions))
+    return None
+
+
+def _space(store: Store) -> Maintained | None:
+    """Give back free pages from the end of the file, and a WAL that readers let grow."""
+    started = time.monotonic()
+    grown = _wal_bytes(store)
+    if grown >= _WAL_BYTES:
+        with store.database.exclusive() as connection:
+            ((_, pages, moved),) = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            # SQLite empties the WAL only when no reader needs it; with readers always
+            # about, somebody has to wait for the moment, though not for long.
+            if pages == moved or grown >= _HUGE_WAL_BYTES:
+                with deadline(connection, _WAL_PATIENCE):
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        left = _wal_bytes(store)
+        if left < grown:
+            seconds = time.monotonic() - started
+            return Maintained("space", (grown - left) // 4096, seconds, False, "emptied the WAL")
+    with store.database.read() as connection:
+        free = int(connection.one("PRAGMA freelist_count"))
+        pages = int(connection.one("PRAGMA page_count"))
+        incremental = connection.one("PRAGMA auto_vacuum") == 2
+    if not incremental or free < _FREE_PAGES or free * _FREE_SHARE < pages:
+        return None
+    with store.database.exclusive() as connection:
+        connection.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
+        left = int(connection.one("PRAGMA freelist_count"))
+    more = left >= _FREE_PAGES and left < free
+    return Maintained(
+        "space", free - left, time.monotonic() - started, more, "gave free pages back"
+    )
+
+
+def _wal_bytes(store: Store) -> int:
+    try:
+        return os.stat(f"{store.database.path}-wal").st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _progress(store: Store) -> dict[str, float]:
+    try:
+        with store.database.read() as connection:
+            top = indexes.top_id(connection)
+            states = indexes.load_states(connection)
+    except MnemogramError:
+        return {}
+    shown = {}
+    for name, state in states.items():
+        if state.state != "ready" and top:
+            missing = sum(min(high, top) - max(low, 0) for low, high in state.gaps)
+            shown[name] = round(1 - missing / top, 4)
+    return shown

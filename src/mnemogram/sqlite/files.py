@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Where users' files lie: directory names, permissions, and the kind of file system."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import hmac
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from mnemogram.errors import InvalidArgument, StorageUnavailable
+from mnemogram.sqlite import descriptors
+
+__all__ = [
+    "file_errors",
+    "network_file_system",
+    "private_directory",
+    "private_file",
+    "user_directory",
+    "user_key",
+]
+
+_REFUSED_IDS: Final = frozenset({"system"})
+#: File systems whose shared memory is not shared between machines, which WAL needs.
+_NETWORK_FILE_SYSTEMS: Final = frozenset(
+    (
+        *("afpfs", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre"),
+        *("ncpfs", "nfs", "nfs4", "ocfs2", "smb", "smb2", "smb3", "smbfs", "webdav"),
+        *("fuse.ceph", "fuse.cephfs", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs"),
+        *("fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+    )
+)
+
+
+# --- users and directories -------------------------------------------------------------
+
+
+def user_key(user_id: str, *, key_secret: bytes | str | None = None) -> str:
+    """Return the irreversible directory name of a user.
+
+    Args:
+        user_id: the host's stable id; surrounding white space does not count.
+        key_secret: makes the key an HMAC, so that ids cannot be guessed from it.
+
+    Returns:
+        64 lower-case hexadecimal digits: SHA-256 or HMAC-SHA-256 of the id.
+
+    Raises:
+        InvalidArgument: the id is missing, blank or the word ``system``.
+    """
+    if not isinstance(user_id, str):
+        raise InvalidArgument(
+            f"user_id must be a string, not {type(user_id).__name__}",
+            hint="Pass the stable id your service knows the user by.",
+        )
+    trimmed = user_id.strip()
+    if not trimmed or trimmed.casefold() in _REFUSED_IDS:
+        raise InvalidArgument(
+            "user_id must name a user: it is blank or reserved",
+            hint="Pass the stable id your service knows the user by.",
+        )
+    data = trimmed.encode("utf-8", "surrogatepass")
+    if key_secret is None:
+        return hashlib.sha256(data).hexdigest()
+    secret = key_secret.encode() if isinstance(key_secret, str) else bytes(key_secret)
+    if not secret:
+        raise InvalidArgument("key_secret must not be empty", hint="Pass a secret, or None.")
+    return hmac.new(secret, data, hashlib.sha256).hexdigest()
+
+
+def private_directory(path: Path) -> None:
+    """Make ``path`` a directory that only its owner can enter, whatever the umask."""
+    with file_errors(path):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            if not path.is_dir():
+                raise NotADirectoryError(path) from None
+        if stat.S_IMODE(path.stat().st_mode) != 0o700:
+            os.chmod(path, 0o700)
+
+
+def user_directory(root: Path, key: str) -> Path:
+    """Return ``<root>/users/<key>``, made private from the root down."""
+    with file_errors(root):
+        root.parent.mkdir(parents=True, exist_ok=True)
+    directory = root / "users" / key
+    for each in (root, root / "users", directory):
+        private_directory(each)
+    return directory
+
+
+def private_file(path: Path) -> None:
+    """Create ``path`` as 0600 before SQLite writes to it; tighten one that exists.
+
+    SQLite gives its journal and WAL the permissions of the database file.
+    """
+    with file_errors(path):
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            os.chmod(path, 0o600)
+        except FileExistsError:
+            if path.is_dir():
+                raise IsADirectoryError(path) from None
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            name = f"{path}{suffix}"
+            with contextlib.suppress(FileNotFoundError):
+                if stat.S_IMODE(os.stat(name).st_mode) != 0o600:
+                    os.chmod(name, 0o600)
+
+
+@contextlib.contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        raise StorageUnavailable(
+            f"no permission for {path}: {error.strerror}",
+            hint="Give this process's user ownership of the directory and its files.",
+        ) from error
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise descriptors.shortage() from error
+        raise StorageUnavailable(
+            f"cannot prepare {path}: {error.strerror or error}",
+            hint="Check that the path is a directory on a writable disk with free space.",
+        ) from error
+
+
+# --- where a file lies -----------------------------------------------------------------
+
+_devices: dict[int, str] = {}
+
+
+def network_file_system(directory: Path) -> str | None:
+    """Return the type of the network file system a directory lies on, None for a disk.
+
+    Looked up in Linux's mount table, once for each device; elsewhere nothing is known.
+    """
+    try:
+        device = os.stat(directory).st_dev
+        kind = _devices.get(device)
+        if kind is None:
+            kind = _devices[device] = _mounted(directory)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise descriptors.shortage() from error
+        return None
+    return kind if kind in _NETWORK_FILE_SYSTEMS else None
+
+
+def _mounted(directory: Path) -> str:
+    where = os.path.realpath(directory)
+    longest, kind = -1, ""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+        lines = table.read().splitlines()
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        escaped = before.split(" ")[4]
+        mount = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), escaped)
+        inside = where == mount or where.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= longest:
+            longest, kind = len(mount), after.split(" ")[0]
+    return kind
