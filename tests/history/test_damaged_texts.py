@@ -222,6 +222,25 @@ def test_rows_come_in_order_and_whole_whatever_their_texts_hold(
     )
 
 
+@pytest.mark.parametrize("taken", ["one", "some", "none"])
+def test_a_damaged_row_of_which_not_all_is_taken_leaves_no_statement_behind(
+    connection: Connection, taken: str
+) -> None:
+    connection.execute("CREATE TABLE t (a TEXT)")
+    connection.execute("INSERT INTO t VALUES ('a'), (CAST(x'ff' AS TEXT)), ('c'), ('d')")
+    sql = "SELECT a FROM t WHERE a <> 'a'"
+    if taken == "one":
+        assert connection.one(sql) == "\ufffd"
+    elif taken == "some":
+        for row in connection.execute(sql):
+            assert row == ("\ufffd",)
+            break
+    else:
+        connection.execute(sql)
+    assert not connection.has_unfinished
+    connection.close()
+
+
 def test_a_statement_that_cannot_be_asked_again_is_an_error_of_ours(
     connection: Connection,
 ) -> None:

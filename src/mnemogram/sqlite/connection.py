@@ -139,31 +139,29 @@ class Cursor(apsw.Cursor):
 
     _asked: tuple[str, Any] = ("", None)
     _taken = 0
-    _rest: Iterator[Any] | None = None
-    _bytes: apsw.Cursor | None = None
+    _as_bytes = False
 
     def execute(self, statements: str, bindings: Any = None, **options: Any) -> Cursor:
         """Run a statement; the rows are iterated."""
         self._asked = statements, bindings
         self._taken = 0
-        self._rest = None
+        self._as_bytes = False
         super().execute(statements, bindings, **options)
         return self
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         step = super().__next__
-        while self._rest is None:
+        decoded = cast("Connection", self.connection).decoded
+        while True:
             try:
                 row = step()
             except StopIteration:
                 return
             except UnicodeDecodeError as error:
-                self._rest = self._leniently(error)
-                break
+                self._ask_for_bytes(error)
+                continue
             self._taken += 1
-            yield row
-        for row in self._rest:  # not `yield from`, which would close it with this one
-            yield row
+            yield tuple(map(decoded, row[::2], row[1::2])) if self._as_bytes else row
 
     def __next__(self) -> Any:
         for row in self:
@@ -180,44 +178,36 @@ class Cursor(apsw.Cursor):
         """Return all rows that are left."""
         return list(self)
 
-    def close(self, force: bool = False) -> None:
-        """End the statement."""
-        if self._bytes is not None:
-            self._bytes.close(force)
-        super().close(force)
+    def _ask_for_bytes(self, error: UnicodeDecodeError) -> None:
+        """Run the statement again so that texts come as bytes, up to the row that failed.
 
-    def _leniently(self, error: UnicodeDecodeError) -> Iterator[Any]:
-        """Give the rows from the one that could not be decoded on, texts decoded by us."""
+        On this same cursor: what ends it, or drops it, then ends the only statement there
+        is. One that is left unfinished would keep the reader's snapshot for ever.
+        """
         sql, bindings = self._asked
-        connection = cast("Connection", self.connection)
         columns = [f"c{place}" for place in range(len(self.get_description()))]
         values = ", ".join(
             f"typeof({each}), CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB)"
             f" ELSE {each} END"
             for each in columns
         )
-        self._bytes = apsw.Cursor(connection)
         try:
             if not self.is_readonly:
                 raise error
-            rows = self._bytes.execute(
+            super().execute(
                 f"WITH asked ({', '.join(columns)}) AS ({sql.strip().rstrip(';')}\n)"
                 f" SELECT {values} FROM asked",
                 bindings,
             )
+            self._as_bytes = True
+            for _ in range(self._taken):
+                super().__next__()
+        except StopIteration:
+            return
         except (UnicodeDecodeError, apsw.SQLError):
             raise StorageUnavailable(
                 f"a stored text is damaged: {error}", hint="Run check(), then repair()."
             ) from error
-        super().close()
-        return _decoded(connection, rows, self._taken)
-
-
-def _decoded(connection: Connection, rows: apsw.Cursor, first: int) -> Iterator[Any]:
-    """Give rows of pairs of type and value. Knows no ``Cursor``, so there is no cycle."""
-    for place, row in enumerate(rows):
-        if place >= first:
-            yield tuple(map(connection.decoded, row[::2], row[1::2]))
 
 
 class Connection(apsw.Connection):
@@ -247,6 +237,11 @@ class Connection(apsw.Connection):
     def has_tokenizer(self) -> bool:
         """Whether ``cjk_unicode61`` and ``word_trigram`` can be used here."""
         return self.tokenizer_error is None
+
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether a statement reads or writes, where no transaction is open."""
+        return self.txn_state("main") != apsw.SQLITE_TXN_NONE
 
     def one(self, sql: str, bindings: Any = ()) -> Any:
         """Return the first column of the first row, or None where there is no row."""

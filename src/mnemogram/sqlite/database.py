@@ -364,6 +364,8 @@ class Database:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
+                finally:
+                    self._drop_unfinished()
         if connection.clock.is_contended:
             # Who waits only looks now and then, and would hardly ever find the lock free.
             time.sleep(_COURTESY)
@@ -373,8 +375,22 @@ class Database:
         """The writer outside a transaction, for VACUUM, checkpoints and backup."""
         with self._turn(None):
             self._check_usable()
-            with translated():
-                yield self._opened_writer()
+            try:
+                with translated():
+                    yield self._opened_writer()
+            finally:
+                self._drop_unfinished()
+
+    def _drop_unfinished(self) -> None:
+        """Close the writer where a statement outlived its transaction.
+
+        Somebody holds it, in the traceback of an error for example. The next transaction
+        would see the file as it was for that statement, and could not write at all.
+        """
+        writer = self._writer
+        if writer is not None and not writer.in_transaction and writer.has_unfinished:
+            self._writer = None
+            writer.close()
 
     @contextlib.contextmanager
     def _turn(self, timeout: float | None) -> Iterator[None]:
@@ -419,7 +435,12 @@ class Database:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     with self._pool_lock:
-                        keep = not self._closed and len(self._idle) < _IDLE_READERS
+                        # A statement that somebody holds would keep its snapshot for ever.
+                        keep = (
+                            not self._closed
+                            and len(self._idle) < _IDLE_READERS
+                            and not connection.has_unfinished
+                        )
                         if keep:
                             self._idle.append(connection)
                         else:
