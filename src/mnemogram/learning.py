@@ -215,7 +215,7 @@ class Learner:
         self._learn = learn
         self._every = every
         self._busy = threading.Lock()
-        history._write(_begin)
+        history._file.write(_begin)
 
     def count(self) -> int:
         """Return how many turns with tools wait to be learned from."""
@@ -286,7 +286,7 @@ class Learner:
                 _save(connection, state)
             return state.turns
 
-        return self._history._write(work)
+        return self._history._file.write(work)
 
     def _due(self) -> tuple[list[tuple[int, int, int]], Evidence] | None:
         turns = self._counted()
@@ -320,7 +320,7 @@ class Learner:
             state.turns = [each for each in state.turns if each not in gone]
             _save(connection, state)
 
-        self._history._write(work)
+        self._history._file.write(work)
 
 
 def _begin(connection: Connection) -> None:

@@ -1,14 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""Microseconds since 1970 UTC, as stores keep times, and the datetimes they stand for."""
+"""Times: what hosts give, microseconds since 1970 UTC as stores keep them, ISO 8601 as shown."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import Final
+from typing import Final, TypeAlias
 
-__all__ = ["EARLIEST", "LATEST", "clamped", "datetime_of", "microseconds_of"]
+from mnemogram.errors import InvalidArgument
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+__all__ = [
+    "EARLIEST",
+    "EPOCH",
+    "LATEST",
+    "Time",
+    "clamped",
+    "datetime_of",
+    "format_time",
+    "microseconds_of",
+    "to_microseconds",
+    "unbounded_microseconds",
+]
+
+#: An aware datetime, or ISO 8601.
+Time: TypeAlias = datetime | str
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -18,7 +34,7 @@ def microseconds_of(moment: datetime) -> int:
     May lie outside of what can be shown again: at the ends of the calendar a zone leads
     to a time in UTC that has no year.
     """
-    return (moment - _EPOCH) // _MICROSECOND
+    return (moment - EPOCH) // _MICROSECOND
 
 
 #: What a datetime in UTC can hold.
@@ -33,4 +49,63 @@ def clamped(microseconds: int) -> int:
 
 def datetime_of(microseconds: int) -> datetime:
     """Return a time as a datetime in UTC: the nearest there is, also of a damaged one."""
-    return _EPOCH + timedelta(microseconds=clamped(microseconds))
+    return EPOCH + timedelta(microseconds=clamped(microseconds))
+
+
+def to_microseconds(value: Time, name: str = "timestamp") -> int:
+    """Return an aware datetime or ISO 8601 string as microseconds since 1970 UTC.
+
+    A string without a zone (a date alone, for example) is UTC.
+
+    Raises:
+        InvalidArgument: not a time, a datetime without a zone, or a time that in UTC lies
+            outside of the years 1 to 9999.
+    """
+    microseconds = unbounded_microseconds(value, name)
+    if not EARLIEST <= microseconds <= LATEST:
+        raise InvalidArgument(
+            f"{name} lies outside of the years 1 to 9999 in UTC: {value!r}",
+            hint="Correct the time, or leave it out.",
+        )
+    return microseconds
+
+
+def unbounded_microseconds(value: Time, name: str) -> int:
+    """Return what :func:`to_microseconds` does, also of a time beyond the calendar."""
+    moment: datetime
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str):
+        text = value.strip()
+        if text[-1:] in ("Z", "z"):  # fromisoformat learnt the Z in 3.11
+            text = text[:-1] + "+00:00"
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=timezone.utc)
+        except ValueError as error:
+            raise InvalidArgument(
+                f"{name} is not an ISO 8601 time: {value!r}",
+                hint="Write it like 2026-03-01T09:00:00+08:00.",
+            ) from error
+    else:
+        raise InvalidArgument(
+            f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}",
+            hint="Pass an aware datetime or a string like 2026-03-01T09:00:00+08:00.",
+        )
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise InvalidArgument(
+            f"{name} has no time zone: {value!r}",
+            hint="Add the zone, for example tzinfo=timezone.utc.",
+        )
+    return microseconds_of(moment)
+
+
+def format_time(microseconds: int | None) -> str | None:
+    """Return microseconds since 1970 UTC as ISO 8601, or None for None.
+
+    Of a time that has no year the nearest that has one.
+    """
+    if microseconds is None:
+        return None
+    return datetime_of(microseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")

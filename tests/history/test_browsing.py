@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemogram import History, InvalidArgument, Message, Session
-from mnemogram.history.models import to_microseconds
 from mnemogram.history.period import DAY, checked_period
+from mnemogram.moments import to_microseconds
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=timezone.utc)
 

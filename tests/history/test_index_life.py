@@ -171,8 +171,8 @@ def test_a_batch_is_bounded_by_bytes_as_well_as_by_rows(history: History) -> Non
             " content) VALUES (1, 'user', 0, 1, ?, 'observed', ?)",
             [(str(number), "长" * 10_000) for number in range(10)],
         )
-    history._write(lambda connection: None)
-    step = history._write(
+    history._file.write(lambda connection: None)
+    step = history._file.write(
         lambda connection: building.step(connection, CJK, max_rows=500, max_bytes=60_000)
     )
     assert step.rows == 2
@@ -183,8 +183,8 @@ def test_rows_an_index_does_not_see_are_walked_in_pieces_too(history: History) -
     make_building(history, 30)
     with raw(history) as connection:
         connection.execute("UPDATE messages SET substring = 0")
-    history._write(lambda connection: None)
-    step = history._write(lambda connection: building.step(connection, TRIGRAM, max_rows=10))
+    history._file.write(lambda connection: None)
+    step = history._file.write(lambda connection: building.step(connection, TRIGRAM, max_rows=10))
     assert (step.rows, step.done) == (0, False)
 
 
@@ -215,7 +215,7 @@ def test_appends_alone_bring_an_index_up_to_date(
             history.append("t", [message(number)])
         assert states(history)[CJK] == "ready"
         assert_sound(history)
-        assert not history._index_work_due
+        assert not history._file.index_work_due
 
 
 def test_appends_help_no_more_often_than_they_may(
@@ -227,7 +227,7 @@ def test_appends_help_no_more_often_than_they_may(
     monkeypatch.setattr(base, "HELP_INTERVAL", 3_600.0)
     monkeypatch.setattr(base, "_help", lambda connection: steps.append(1))
     with History.open(path) as history:
-        history._next_help = 0.0
+        history._file.next_help = 0.0
         for number in range(10):
             history.append("t", [message(number)])
     assert len(steps) == 1
@@ -505,7 +505,7 @@ def test_a_write_succeeds_though_an_index_is_gone(history: History, table: str) 
 
 def test_damage_met_while_building_does_not_stop_the_other_index(history: History) -> None:
     make_building(history, 30)
-    history._write(lambda connection: None)
+    history._file.write(lambda connection: None)
     damage_structure(history, CJK)
     for _ in range(40):
         if not history.maintain(batch_size=10).more:
@@ -631,10 +631,10 @@ def test_a_worthless_table_is_taken_down_in_pieces(
     monkeypatch.setattr(building, "_SHADOW_ROWS", 3)
     for number in range(12):
         fill(history, 20, start=number * 20)
-    history._write(lambda connection: indexes.mark_for_rebuild(connection, CJK, "test"))
+    history._file.write(lambda connection: indexes.mark_for_rebuild(connection, CJK, "test"))
     pieces = 0
     while True:
-        step = history._write(lambda connection: building.step(connection, CJK))
+        step = history._file.write(lambda connection: building.step(connection, CJK))
         if step.work != "take down":
             break
         assert step.rows <= 3

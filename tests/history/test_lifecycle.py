@@ -177,7 +177,7 @@ def test_expiry_deletes_in_bounded_batches(history: History) -> None:
     dated(history, "short", 2, 2)
     steps = []
     while True:
-        sessions, messages, more = history._write(
+        sessions, messages, more = history._file.write(
             lambda connection: lifecycle.expire_step(connection, 2**60, limit=10)
         )
         steps.append((sessions, messages))

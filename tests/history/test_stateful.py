@@ -118,7 +118,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from([each.name for each in indexes.INDEXES]))
     def find_damage(self, name: str) -> None:
-        self.history._detach_damaged(name)
+        self.history._file.detach_damaged(name)
 
     @rule(name=st.sampled_from([each.name for each in indexes.INDEXES]))
     def detach(self, name: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mnemogram import History, InvalidArgument, Message, Session
 from mnemogram.cli.render import local_time
-from mnemogram.history.models import format_time
+from mnemogram.moments import format_time
 from mnemogram.tools import session_search_tool
 from tests.history.support import finish, raw
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemogram.history.models import to_microseconds
+from mnemogram.moments import to_microseconds
 
 from .conftest import Load
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import mnemogram
 from mnemogram import Message
-from mnemogram.history.writing import map_strings, storable
 from mnemogram.integrations import mcp_wire
 from mnemogram.integrations.mcp_wire import Wire, ids_of, mend
+from mnemogram.values import map_strings, storable
 
 COMMAND = [
     sys.executable,

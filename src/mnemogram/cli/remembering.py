@@ -14,7 +14,7 @@ from rich.text import Text
 from mnemogram.cli.common import Env, UserNotFound
 from mnemogram.cli.render import Page, clean, local_time
 from mnemogram.memory import Relation, SceneMemory
-from mnemogram.memory.models import format_time
+from mnemogram.moments import format_time
 from mnemogram.sqlite import files
 
 __all__ = ["apply_options", "opened", "show_relation", "show_sweep", "tell_dry_run"]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mnemogram.history import display
 from mnemogram.history.elsewhere import left_out_hint
-from mnemogram.history.models import ROLES, BrowseResult, SessionSummary, Time, format_time
+from mnemogram.history.models import ROLES, BrowseResult, SessionSummary
 from mnemogram.history.period import DAY, Period, checked_period
 from mnemogram.history.reading import checked_int
 from mnemogram.history.schema import HIDDEN_SOURCES
@@ -22,6 +22,7 @@ from mnemogram.history.search.visibility import (
     encode_cursor,
     resumed_period,
 )
+from mnemogram.moments import Time, format_time
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 

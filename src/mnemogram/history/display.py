@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
-from mnemogram.history.models import EvidenceMessage, SearchHit, format_time
+from mnemogram.history.models import EvidenceMessage, SearchHit
+from mnemogram.moments import format_time
 from mnemogram.text import cut, cut_around
 
 __all__ = [

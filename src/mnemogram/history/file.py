@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""What every part of a history stands on: its file, its writes, its redactor."""
+"""An open history file: how it is written, and what keeps its indexes in step."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import timedelta
-from types import TracebackType
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from mnemogram.errors import MnemogramError, QueryTimeout, StorageUnavailable
-from mnemogram.history import legacy as legacy_import
-from mnemogram.history import writing
 from mnemogram.history.index import build as building
 from mnemogram.history.index import damage
 from mnemogram.history.index import state as indexes
-from mnemogram.history.legacy import LegacySource
-from mnemogram.history.models import Message, Session
-from mnemogram.history.upkeep import maintain as maintenance
 from mnemogram.sqlite.database import Connection, Database
 
-__all__ = ["Base", "Redactor"]
+__all__ = ["HistoryFile"]
 
-Redactor: TypeAlias = Callable[[str], str]
 _DAMAGED: Final = "found damaged"
 #: Seconds that a reader waits for the write lock to report damage.
 _PATIENCE: Final = 0.25
@@ -34,7 +25,6 @@ _HELP_SHARE: Final = 20.0
 _HELP_ROWS: Final = 50
 _HELP_BYTES: Final = 200_000
 _T = TypeVar("_T")
-_Self = TypeVar("_Self", bound="Base")
 
 
 def _help(connection: Connection) -> None:
@@ -42,30 +32,28 @@ def _help(connection: Connection) -> None:
         building.step(connection, name, max_rows=_HELP_ROWS, max_bytes=_HELP_BYTES)
 
 
-class Base:
-    """One history file, and how it is written."""
+class HistoryFile:
+    """One history file, and how it is written.
+
+    Args:
+        database: the open file.
+        policy: which indexes the host wants; None for the file's own choice.
+        trigram: whether it wants the substring index; None for the file's own choice.
+
+    Attributes:
+        database: the open file.
+        merged: for each index, what its segments were when nothing was left to merge.
+        index_work_due: whether the last write left an index something to do.
+        next_help: when an append next helps an index along, on the monotonic clock.
+    """
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        policy: indexes.Policy | None,
-        trigram: bool | None,
-        redactor: Redactor | None,
-        answer_budget: int,
-        retention: timedelta | None,
-        legacy: LegacySource | None,
-        user_id: str | None,
+        self, database: Database, *, policy: indexes.Policy | None, trigram: bool | None
     ) -> None:
-        self._database = database
-        self._redactor = redactor
-        self._budget = answer_budget
-        self._retention = retention
-        self._legacy = legacy
-        self._user_id = user_id
-        self._merged: dict[str, bytes] = {}
-        self._index_work_due = False
-        self._next_help = time.monotonic() + HELP_INTERVAL
+        self.database = database
+        self.merged: dict[str, bytes] = {}
+        self.index_work_due = False
+        self.next_help = time.monotonic() + HELP_INTERVAL
         # What the host chose is stored with the first write, and then is the file's: the
         # last host to choose decides for all processes.
         self._unsaved_choice: dict[str, str] = {}
@@ -74,11 +62,13 @@ class Base:
             self._unsaved_choice["policy"] = policy
         if trigram is not None:
             self._unsaved_choice["trigram"] = str(int(trigram))
-        if legacy is not None and not database.read_only:
-            # From the first answer on: there is more that is not here yet.
-            legacy_import.begin(self._upkeep_store())
 
-    def _write(self, work: Callable[[Connection], _T]) -> _T:
+    @property
+    def has_unsaved_choice(self) -> bool:
+        """Whether the host chose a policy that no write has stored yet."""
+        return bool(self._unsaved_choice)
+
+    def write(self, work: Callable[[Connection], _T]) -> _T:
         """Run ``work`` in a write transaction that keeps the indexes in step.
 
         Where an FTS table turns out to be damaged, the write is made again with that
@@ -111,7 +101,7 @@ class Base:
         *,
         timeout: float | None = None,
     ) -> _T:
-        with self._database.write(timeout=timeout) as connection:
+        with self.database.write(timeout=timeout) as connection:
             chosen = self._unsaved_choice
             if chosen:
                 connection.executemany(
@@ -121,31 +111,31 @@ class Base:
                 indexes.mark_for_rebuild(connection, name, _DAMAGED)
             indexes.prepare_for_writing(connection)
             result = work(connection)
-            self._index_work_due = bool(building.due(connection))
+            self.index_work_due = bool(building.due(connection))
         self._unsaved_choice = {}
         return result
 
-    def _help_along(self) -> None:
+    def help_along(self) -> None:
         """Do a little of what an index needs, after an append, where something is due.
 
         A host that only ever appends and searches gets its indexes built all the same,
         though slowly: this takes a twentieth of the time at most.
         """
         began = time.monotonic()
-        if not self._index_work_due or began < self._next_help:
+        if not self.index_work_due or began < self.next_help:
             return
         with contextlib.suppress(MnemogramError):  # maintain() will tell
             self._attempt(_help, (), timeout=_PATIENCE)
         now = time.monotonic()
-        self._next_help = now + max(HELP_INTERVAL, _HELP_SHARE * (now - began))
+        self.next_help = now + max(HELP_INTERVAL, _HELP_SHARE * (now - began))
 
     def _used(self) -> tuple[str, ...]:
         """Return the indexes that a write may touch: even a detached one has debts to pay."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             states = indexes.load_states(connection).values()
             return tuple(each.name for each in states if not each.is_rebuild)
 
-    def _detach_damaged(self, name: str) -> bool:
+    def detach_damaged(self, name: str) -> bool:
         """Take an index that a reader found damaged out of use; search calls it.
 
         Returns:
@@ -153,7 +143,7 @@ class Base:
             written now: the reader goes on by another route all the same, and is not
             kept waiting for a lock.
         """
-        if self._database.read_only:
+        if self.database.read_only:
             return False
 
         def work(connection: Connection) -> bool:
@@ -166,52 +156,3 @@ class Base:
         with contextlib.suppress(StorageUnavailable, QueryTimeout):
             return self._attempt(work, (), timeout=_PATIENCE)
         return False
-
-    def _upkeep_store(self) -> maintenance.Store:
-        return maintenance.Store(
-            self._database, self._write, self._merged, chosen=bool(self._unsaved_choice)
-        )
-
-    def _titled(self, session: Session | str) -> Session | str:
-        if self._redactor is None or not isinstance(session, Session) or session.title is None:
-            return session
-        return replace(session, title=self._redactor(session.title))
-
-    def _redacted(self, message: Message) -> Message:
-        if self._redactor is None or not isinstance(message, Message):
-            return message
-        calls = message.tool_calls
-        if calls is not None:
-            calls = writing.map_strings(calls, self._redactor)
-        return replace(
-            message,
-            content=None if message.content is None else self._redactor(message.content),
-            tool_calls=calls,
-        )
-
-    # -- life
-
-    @property
-    def path(self) -> str:
-        """Path of the file."""
-        return str(self._database.path)
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() was called."""
-        return self._database.closed
-
-    def close(self) -> None:
-        """Close the file. Closing twice does nothing."""
-        self._database.close()
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

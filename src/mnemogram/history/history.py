@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final, Literal
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Literal
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import browsing, display, reading, status, writing
-from mnemogram.history.file import Redactor
+from mnemogram.history import legacy as legacy_import
+from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import damage
 from mnemogram.history.index import state as indexes
-from mnemogram.history.legacy import LegacySource
+from mnemogram.history.legacy import LegacySource, SetAside
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
@@ -25,12 +30,20 @@ from mnemogram.history.models import (
     SearchResult,
     Session,
     Status,
-    Time,
 )
+from mnemogram.history.redact import Redaction, Redactor
 from mnemogram.history.schema import SCHEMA
 from mnemogram.history.search import discover as search
 from mnemogram.history.search.request import checked_request
-from mnemogram.history.upkeep.face import Upkeep
+from mnemogram.history.upkeep import check as doctor
+from mnemogram.history.upkeep import delete as lifecycle
+from mnemogram.history.upkeep import export
+from mnemogram.history.upkeep import maintain as maintenance
+from mnemogram.history.upkeep.check import CheckReport, RepairReport
+from mnemogram.history.upkeep.delete import Deleted, Expired, Purged
+from mnemogram.history.upkeep.export import Exported, Imported
+from mnemogram.history.upkeep.maintain import Maintained, Maintenance
+from mnemogram.moments import Time, clamped, to_microseconds
 from mnemogram.sqlite.database import DEFAULT_BUSY_TIMEOUT, Database
 
 __all__ = ["History"]
@@ -50,12 +63,33 @@ END_REASONS: Final = (
 READ_TIMEOUT: Final = 3.0
 
 
-class History(Upkeep):
+class History:
     """Every message of one user's conversations, kept whole and found again.
 
     Use :meth:`open` for a single file, or ``Mnemogram.history`` for a user.
     Safe for threads; a context manager.
     """
+
+    def __init__(
+        self,
+        file: HistoryFile,
+        *,
+        redactor: Redactor | None = None,
+        answer_budget: int = display.DEFAULT_BUDGET,
+        retention: timedelta | None = None,
+        legacy: LegacySource | None = None,
+        user_id: str | None = None,
+    ) -> None:
+        self._file = file
+        self._database = file.database
+        self._redaction = Redaction(redactor)
+        self._budget = answer_budget
+        self._retention = retention
+        self._legacy = legacy
+        self._user_id = user_id
+        if legacy is not None and not file.database.read_only:
+            # From the first answer on: there is more that is not here yet.
+            legacy_import.begin(file)
 
     @classmethod
     def open(
@@ -112,9 +146,7 @@ class History(Upkeep):
         )
         try:
             return cls(
-                database,
-                policy=policy,
-                trigram=trigram,
+                HistoryFile(database, policy=policy, trigram=trigram),
                 redactor=redactor,
                 answer_budget=answer_budget,
                 retention=retention or None,
@@ -147,23 +179,24 @@ class History(Upkeep):
             Busy: another process held the write lock too long.
             StorageUnavailable: the store cannot be written.
         """
-        prepared = writing.prepare(self._titled(session), map(self._redacted, messages))
-        result = self._write(lambda connection: writing.append(connection, prepared))
-        self._help_along()
+        prepared = self._prepared(session, messages)
+        result = self._file.write(lambda connection: writing.append(connection, prepared))
+        self._file.help_along()
         return result
+
+    def _prepared(self, session: Session | str, messages: Iterable[Message]) -> writing.Prepared:
+        redaction = self._redaction
+        return writing.prepare(redaction.session(session), map(redaction.message, messages))
 
     def append_many(
         self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
     ) -> list[AppendResult]:
         """Store several conversations in one transaction; see :meth:`append`."""
-        prepared = [
-            writing.prepare(self._titled(session), map(self._redacted, messages))
-            for session, messages in conversations
-        ]
-        results = self._write(
+        prepared = [self._prepared(session, messages) for session, messages in conversations]
+        results = self._file.write(
             lambda connection: [writing.append(connection, each) for each in prepared]
         )
-        self._help_along()
+        self._file.help_along()
         return results
 
     def amend(
@@ -180,10 +213,9 @@ class History(Upkeep):
         Raises:
             NotFound: no such session or message.
         """
-        if self._redactor is not None:
-            content = None if content is None else self._redactor(content)
-            tool_calls = writing.map_strings(tool_calls, self._redactor)
-        self._write(
+        content = self._redaction.text(content)
+        tool_calls = self._redaction.json(tool_calls)
+        self._file.write(
             lambda connection: writing.amend(
                 connection,
                 session,
@@ -206,7 +238,7 @@ class History(Upkeep):
             NotFound: no such session.
         """
         listed = _uids(uids)
-        return self._write(
+        return self._file.write(
             lambda connection: writing.set_state(connection, session, listed, "compacted")
         )
 
@@ -220,7 +252,7 @@ class History(Upkeep):
             NotFound: no such session.
         """
         listed = _uids(uids)
-        return self._write(
+        return self._file.write(
             lambda connection: writing.set_state(connection, session, listed, "rewound")
         )
 
@@ -238,7 +270,8 @@ class History(Upkeep):
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgument("reason is blank", hint=f"For example {END_REASONS[0]!r}.")
-        self._write(lambda connection: writing.end_session(connection, session, reason.strip()))
+        reason = reason.strip()
+        self._file.write(lambda connection: writing.end_session(connection, session, reason))
 
     # -- reading
 
@@ -316,7 +349,7 @@ class History(Upkeep):
                 outcome = replace(outcome, result=damage.noted(connection, outcome.result))
         # After the read: where there is no WAL, a writer waits for readers.
         for name in outcome.damaged:
-            self._detach_damaged(name)
+            self._file.detach_damaged(name)
         return outcome.answered()
 
     def scroll(
@@ -411,6 +444,224 @@ class History(Upkeep):
         """
         with self._database.read() as connection:
             return status.report(connection, self._database, sizes=sizes)
+
+    # -- the end of messages
+
+    def delete_session(self, session: str) -> Deleted:
+        """Delete a session with its messages and index rows, for good.
+
+        A tombstone stays, so that a message of it that is still on its way is refused
+        and counted. Delete here first and the host's own record after it: where that
+        fails half-way, the whole may be repeated. The text may stay in free space of
+        the file until :meth:`purge`.
+
+        Args:
+            session: the session's id; it need not be there.
+        """
+        if not isinstance(session, str) or not session.strip():
+            raise InvalidArgument("session id is blank", hint="Pass the id of the session.")
+        return self._file.write(lambda connection: lifecycle.delete_session(connection, session))
+
+    def expire(self, before: Time, *, dry_run: bool = False) -> Expired:
+        """Delete the sessions that were last active before a time, in bounded batches.
+
+        No tombstone is left: an expired session that goes on is stored again.
+
+        Args:
+            before: aware datetime or ISO 8601.
+            dry_run: only count what would be deleted.
+        """
+        moment = to_microseconds(before, "before")
+        if dry_run:
+            with self._database.read() as connection:
+                return Expired(*lifecycle.count_expired(connection, moment), dry_run=True)
+        sessions = messages = 0
+        more = True
+        while more:
+            step = self._file.write(lambda connection: lifecycle.expire_step(connection, moment))
+            sessions, messages, more = sessions + step[0], messages + step[1], step[2]
+        return Expired(sessions, messages, dry_run=False)
+
+    def purge(self) -> Purged:
+        """Leave no byte of deleted or replaced text in the file, its indexes and its WAL.
+
+        Takes as long as writing the file anew, holds the write lock meanwhile, and needs
+        that much free disk.
+
+        Raises:
+            Busy: another process held the write lock too long.
+            StorageUnavailable: the disk is full, or the file damaged.
+        """
+        return lifecycle.purge(self._file)
+
+    # -- out and in
+
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Path:
+        """Copy the file as it is now, while others read and write it.
+
+        Args:
+            path: the new file, made with mode 0600.
+            overwrite: replace a file that is there.
+            progress: called with pages copied and pages there are.
+
+        Raises:
+            InvalidArgument: the file exists, or is the store itself.
+            StorageUnavailable: it cannot be written.
+        """
+        return export.backup(self._database, path, overwrite=overwrite, progress=progress)
+
+    def export(self, stream: IO[str]) -> Exported:
+        """Write sessions, lineage, messages, states and tombstones as JSON lines.
+
+        Args:
+            stream: a text stream in UTF-8.
+        """
+        with self._database.read() as connection:
+            return export.write(export.export_lines(connection), stream)
+
+    def import_export(self, lines: Iterable[str]) -> Imported:
+        """Store what an export of :meth:`export` holds, as far as it is not there yet.
+
+        Args:
+            lines: the export, a line at a time: an open text file, for example.
+
+        Raises:
+            InvalidArgument: a line is not of this format; what came before it is stored.
+        """
+        return export.import_lines(self._file.write, lines, self._redaction.message)
+
+    # -- upkeep
+
+    def maintain(self, *, batch_size: int = 500) -> Maintenance:
+        """Do one bounded step of everything that is due.
+
+        Indexes are built, changes they missed made good, worthless tables taken down,
+        old sessions expired, older conversations imported, index segments merged, and
+        free space given back. Each part goes on when another fails. Call it until
+        ``more`` is False, with a pause in between; :meth:`upkeep` does.
+
+        Args:
+            batch_size: most messages in one step.
+
+        Raises:
+            InvalidArgument: batch_size is out of range.
+            StoreClosed: the store was closed.
+        """
+        reading.checked_int(batch_size, "batch_size", 1, 100_000)
+        others: dict[maintenance.Part, Callable[[], Maintained | None]] = {}
+        retention, source, user_id = self._retention, self._legacy, self._user_id
+        if source is not None and user_id is not None:
+            others["legacy"] = lambda: legacy_import.import_page(
+                self._file, source, user_id, limit=batch_size, redacted=self._redaction.message
+            )
+        if retention is not None:
+            # In whole numbers: a retention may be longer than the calendar.
+            before = clamped(time.time_ns() // 1_000 - retention // timedelta(microseconds=1))
+            others["expiry"] = lambda: lifecycle.expiry_part(self._file, before, batch_size)
+        return maintenance.maintain(self._file, batch_size=batch_size, others=others)
+
+    def set_aside(self) -> tuple[SetAside, ...]:
+        """Return the records of the older store that could not be imported, and why."""
+        with self._database.read() as connection:
+            return legacy_import.set_aside(connection)
+
+    def check(self) -> CheckReport:
+        """Look at the whole file and every index, without changing anything.
+
+        Reads all of it; a file above 64 MB is copied for the comparison of its indexes,
+        which needs that much free disk beside it.
+
+        Raises:
+            StorageUnavailable: the file cannot be read at all.
+        """
+        return doctor.check(self._file)
+
+    def repair(
+        self,
+        *,
+        dry_run: bool = True,
+        backup: str | os.PathLike[str] | None = None,
+        on_step: Callable[[str], Any] | None = None,
+    ) -> RepairReport:
+        """Do what :meth:`check` finds helpful; messages are only touched where bytes are no text.
+
+        Args:
+            dry_run: only say what would be done.
+            backup: where the file is copied before the first change; beside it by default.
+            on_step: called with each action before it begins.
+
+        Raises:
+            StorageUnavailable: the backup or the repair could not be written.
+        """
+        return doctor.repair(self._file, dry_run=dry_run, backup=backup, on_step=on_step)
+
+    def upkeep(
+        self,
+        *,
+        batch_size: int = 500,
+        watch: bool = False,
+        on_step: Callable[[Maintenance], Any] | None = None,
+        stop: threading.Event | None = None,
+        shortest_pause: float = maintenance.SHORTEST_PAUSE,
+        idle: float = maintenance.IDLE,
+    ) -> int:
+        """Call :meth:`maintain` until nothing is due, pausing after each step.
+
+        The pause is max(0.2 s, four times what the step took), so that writers are
+        hardly held up. Several processes may do this at once on one file.
+
+        Args:
+            batch_size: most messages in one step.
+            watch: go on when nothing is due, until ``stop`` is set.
+            on_step: called with the result of each step.
+            stop: ends the loop between two steps.
+            shortest_pause: seconds to pause at least.
+            idle: with ``watch``, seconds between two looks while nothing is due.
+
+        Returns:
+            How many steps were made.
+        """
+        return maintenance.run(
+            lambda: self.maintain(batch_size=batch_size),
+            watch=watch,
+            on_step=on_step,
+            stop=stop,
+            shortest_pause=shortest_pause,
+            idle=idle,
+        )
+
+    # -- life
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return str(self._database.path)
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._database.closed
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 def _uids(uids: Sequence[str]) -> Sequence[str]:

@@ -16,9 +16,11 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.history import writing
-from mnemogram.history.models import Message, Session, _Result
-from mnemogram.history.upkeep.maintain import Maintained, Store
+from mnemogram.history.file import HistoryFile
+from mnemogram.history.models import Message, Session
+from mnemogram.history.upkeep.maintain import Maintained
 from mnemogram.sqlite.database import Connection
+from mnemogram.values import Value, storable
 
 __all__ = ["LegacyRecord", "LegacySource", "SetAside", "import_page", "is_done", "set_aside"]
 
@@ -70,7 +72,7 @@ class LegacySource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside(_Result):
+class SetAside(Value):
     """A record that could not be imported.
 
     Attributes:
@@ -93,7 +95,7 @@ def set_aside(connection: Connection) -> tuple[SetAside, ...]:
     return tuple(SetAside(str(record), str(reason)) for record, reason in rows)
 
 
-def begin(store: Store) -> None:
+def begin(store: HistoryFile) -> None:
     """Note that there is an import to do, so that answers say what is still missing."""
     with store.database.read() as connection:
         known = connection.one("SELECT 1 FROM meta WHERE key = 'legacy_done'")
@@ -106,7 +108,7 @@ def begin(store: Store) -> None:
 
 
 def import_page(
-    store: Store,
+    store: HistoryFile,
     source: LegacySource,
     user_id: str,
     *,
@@ -163,7 +165,7 @@ def _check_page(records: list[Any], after: str | None, limit: int) -> None:
 
 
 def _is_text(cursor: object) -> bool:
-    return isinstance(cursor, str) and cursor == writing.storable(cursor)
+    return isinstance(cursor, str) and cursor == storable(cursor)
 
 
 def _take_over(
@@ -185,7 +187,7 @@ def _take_over(
             connection.execute("ROLLBACK TO record")
             connection.execute(
                 "INSERT OR IGNORE INTO legacy_set_aside (record, reason) VALUES (?, ?)",
-                (record.cursor, writing.storable(str(error) or type(error).__name__)),
+                (record.cursor, storable(str(error) or type(error).__name__)),
             )
             aside += 1
         connection.execute("RELEASE record")

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
-from datetime import datetime, timezone
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from mnemogram.errors import InvalidArgument
-from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
+from mnemogram.moments import Time
+from mnemogram.values import Value
 
 __all__ = [
     "AppendResult",
@@ -27,106 +26,13 @@ __all__ = [
     "SessionSummary",
     "State",
     "Status",
-    "format_time",
-    "to_microseconds",
 ]
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 State: TypeAlias = Literal["active", "compacted", "rewound"]
-Time: TypeAlias = datetime | str
 
 ROLES: Final = ("user", "assistant", "tool")
 STATES: Final = ("active", "compacted", "rewound")
-
-
-def to_microseconds(value: Time, name: str = "timestamp") -> int:
-    """Return an aware datetime or ISO 8601 string as microseconds since 1970 UTC.
-
-    A string without a zone (a date alone, for example) is UTC.
-
-    Raises:
-        InvalidArgument: not a time, a datetime without a zone, or a time that in UTC lies
-            outside of the years 1 to 9999.
-    """
-    microseconds = unbounded_microseconds(value, name)
-    if not EARLIEST <= microseconds <= LATEST:
-        raise InvalidArgument(
-            f"{name} lies outside of the years 1 to 9999 in UTC: {value!r}",
-            hint="Correct the time, or leave it out.",
-        )
-    return microseconds
-
-
-def unbounded_microseconds(value: Time, name: str) -> int:
-    """Return what :func:`to_microseconds` does, also of a time beyond the calendar."""
-    moment: datetime
-    if isinstance(value, datetime):
-        moment = value
-    elif isinstance(value, str):
-        text = value.strip()
-        if text[-1:] in ("Z", "z"):  # fromisoformat learnt the Z in 3.11
-            text = text[:-1] + "+00:00"
-        try:
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is None:
-                moment = moment.replace(tzinfo=timezone.utc)
-        except ValueError as error:
-            raise InvalidArgument(
-                f"{name} is not an ISO 8601 time: {value!r}",
-                hint="Write it like 2026-03-01T09:00:00+08:00.",
-            ) from error
-    else:
-        raise InvalidArgument(
-            f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}",
-            hint="Pass an aware datetime or a string like 2026-03-01T09:00:00+08:00.",
-        )
-    if moment.tzinfo is None or moment.utcoffset() is None:
-        raise InvalidArgument(
-            f"{name} has no time zone: {value!r}",
-            hint="Add the zone, for example tzinfo=timezone.utc.",
-        )
-    return microseconds_of(moment)
-
-
-def format_time(microseconds: int | None) -> str | None:
-    """Return microseconds since 1970 UTC as ISO 8601, or None for None.
-
-    Of a time that has no year the nearest that has one.
-    """
-    if microseconds is None:
-        return None
-    return datetime_of(microseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
-
-
-def _plain(value: Any) -> Any:
-    if type(value) in _SCALARS:
-        return value
-    if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return value
-
-
-_names: dict[type, tuple[str, ...]] = {}  # of the fields of each result type
-
-
-class _Result:
-    """Gives a dataclass its ``to_dict()``: plain JSON values under the field names."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the value as JSON-ready dictionaries, lists and scalars."""
-        names = _names.get(type(self))
-        if names is None:
-            names = _names[type(self)] = tuple(f.name for f in fields(self))  # type: ignore[arg-type]
-        return {name: _plain(getattr(self, name)) for name in names}
 
 
 # --- what goes in ----------------------------------------------------------------------
@@ -184,7 +90,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class AppendResult(_Result):
+class AppendResult(Value):
     """What an append did.
 
     Attributes:
@@ -203,7 +109,7 @@ class AppendResult(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceMessage(_Result):
+class EvidenceMessage(Value):
     """A stored message as shown to a reader, possibly cut, with the cut marked.
 
     Attributes:
@@ -229,7 +135,7 @@ class EvidenceMessage(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit(_Result):
+class SearchHit(Value):
     """One conversation that answers the query, by its best message.
 
     Attributes:
@@ -265,7 +171,7 @@ class SearchHit(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class LegacyImport(_Result):
+class LegacyImport(Value):
     """How far the import from the host's older store has come."""
 
     complete: bool
@@ -274,7 +180,7 @@ class LegacyImport(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult(_Result):
+class SearchResult(Value):
     """The answer of ``History.search``.
 
     Attributes:
@@ -309,7 +215,7 @@ class SearchResult(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ScrollResult(_Result):
+class ScrollResult(Value):
     """Messages around an anchor."""
 
     success: bool
@@ -325,7 +231,7 @@ class ScrollResult(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadResult(_Result):
+class ReadResult(Value):
     """The beginning and the end of a session."""
 
     success: bool
@@ -343,7 +249,7 @@ class ReadResult(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSummary(_Result):
+class SessionSummary(Value):
     """One session in a list.
 
     Attributes:
@@ -368,7 +274,7 @@ class SessionSummary(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class BrowseResult(_Result):
+class BrowseResult(Value):
     """Recent sessions, the last active first.
 
     Attributes:
@@ -389,7 +295,7 @@ class BrowseResult(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class IndexReport(_Result):
+class IndexReport(Value):
     """One FTS table.
 
     Attributes:
@@ -409,7 +315,7 @@ class IndexReport(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Status(_Result):
+class Status(Value):
     """State of one user's history."""
 
     path: str

@@ -8,8 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import Time, format_time, unbounded_microseconds
-from mnemogram.moments import LATEST, clamped
+from mnemogram.moments import LATEST, Time, clamped, format_time, unbounded_microseconds
 
 __all__ = ["DAY", "WHENEVER", "Period", "as_date", "checked_period"]
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from mnemogram.errors import AnchorNotInHistory, AnchorNotInSession, InvalidArgument, NotFound
 from mnemogram.history import display
-from mnemogram.history.models import EvidenceMessage, ReadResult, ScrollResult, format_time
+from mnemogram.history.models import EvidenceMessage, ReadResult, ScrollResult
+from mnemogram.moments import format_time
 from mnemogram.sqlite.database import Connection
 
 __all__ = [

@@ -11,9 +11,17 @@ like none of these is kept. It is off unless the host passes it::
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
-__all__ = ["redact_secrets"]
+from mnemogram.history.models import Message, Session
+from mnemogram.values import map_strings
+
+__all__ = ["Redaction", "Redactor", "redact_secrets"]
+
+#: Called with every text before it is stored; returns what is stored in its place.
+Redactor: TypeAlias = Callable[[str], str]
 
 _MARK: Final = "[redacted {}]"
 
@@ -70,3 +78,32 @@ def redact_secrets(text: str) -> str:
     for kind, shape in _COMPILED_BEFORE:
         text = shape.sub(rf"\1{_MARK.format(kind)}", text)
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A host's redactor, applied to what is stored."""
+
+    redactor: Redactor | None
+
+    def text(self, text: str | None) -> str | None:
+        """Return a text as it is stored."""
+        return text if text is None or self.redactor is None else self.redactor(text)
+
+    def json(self, value: Any) -> Any:
+        """Return a JSON value as it is stored."""
+        return value if self.redactor is None else map_strings(value, self.redactor)
+
+    def session(self, session: Session | str) -> Session | str:
+        """Return a session with its title as it is stored."""
+        if self.redactor is None or not isinstance(session, Session):
+            return session
+        return replace(session, title=self.text(session.title))
+
+    def message(self, message: Message) -> Message:
+        """Return a message with its texts as they are stored."""
+        if self.redactor is None or not isinstance(message, Message):
+            return message  # what is no message is refused where it is prepared
+        return replace(
+            message, content=self.text(message.content), tool_calls=self.json(message.tool_calls)
+        )

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument, NotFound
-from mnemogram.history.models import ROLES, AppendResult, Message, Session, to_microseconds
+from mnemogram.history.models import ROLES, AppendResult, Message, Session
 from mnemogram.history.schema import BEFORE_ALL, HIDDEN_SOURCES, UNATTENDED_SOURCES, title_key
+from mnemogram.moments import to_microseconds
 from mnemogram.sqlite.database import Connection
+from mnemogram.values import storable
 
 __all__ = [
     "SNAPSHOT",
@@ -47,11 +49,6 @@ RETURNING id
 
 
 # --- values ----------------------------------------------------------------------------
-
-
-def storable(text: str) -> str:
-    """Return ``text`` as UTF-8 can hold it: lone surrogates become U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _text(value: Any, name: str, notes: list[str]) -> str:
@@ -111,17 +108,6 @@ def _tool_calls(value: Any, notes: list[str]) -> str | None:
             hint="Pass dictionaries, lists, strings, numbers, booleans and None only.",
         ) from error
     return _text(text, "tool_calls", notes)
-
-
-def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with ``change`` applied to every string in it."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(str(key)): map_strings(each, change) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [map_strings(each, change) for each in value]
-    return value
 
 
 def _derived_uid(position: int, row: dict[str, Any], timestamp: int | None) -> str:

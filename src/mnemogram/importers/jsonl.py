@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from mnemogram.history.models import Message, Session, State, Time
+from mnemogram.history.models import Message, Session, State
 from mnemogram.importers.base import (
     BATCH_MESSAGES,
     Batch,
@@ -28,6 +28,7 @@ from mnemogram.importers.base import (
     spoken_time,
 )
 from mnemogram.importers.blocks import split
+from mnemogram.moments import Time
 
 __all__ = ["FIELDS", "LOOKS_FOR", "NAME", "read", "recognises"]
 

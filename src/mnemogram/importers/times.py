@@ -10,6 +10,8 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from mnemogram.moments import EPOCH
+
 __all__ = ["as_time", "read_time"]
 
 #: Where a record keeps its time; the first that holds one is taken.
@@ -29,7 +31,6 @@ _BEGINNINGS: Final = (
 #: Records keep what is said about them in these.
 _INSIDE: Final = ("metadata", "meta", "response_metadata", "additional_kwargs", "info")
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 _DIGITS: Final = re.compile(r"(19[7-9]\d|20\d\d)(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
 _ISO: Final = re.compile(
@@ -128,7 +129,7 @@ def _held(value: Mapping[str, Any], depth: int = 0) -> datetime | None:
 
 def _from_millis(value: int) -> datetime | None:
     try:
-        return _EPOCH + timedelta(milliseconds=value)
+        return EPOCH + timedelta(milliseconds=value)
     except OverflowError:
         return None
 
@@ -141,7 +142,7 @@ def _number(value: float) -> datetime | None:
             micros = value * unit
             if isinstance(value, int):
                 micros = value * int(unit) if unit >= 1 else value // round(1 / unit)
-            return _EPOCH + timedelta(microseconds=round(micros))
+            return EPOCH + timedelta(microseconds=round(micros))
     return None
 
 

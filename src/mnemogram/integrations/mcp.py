@@ -35,11 +35,11 @@ from mcp_types import (
 )
 
 from mnemogram import __version__
-from mnemogram.history.writing import map_strings, storable
 from mnemogram.integrations.mcp_wire import standard_streams
 from mnemogram.memory import Triple
 from mnemogram.tools import Tool, tools_of
 from mnemogram.tools.answers import answer_text
+from mnemogram.values import map_strings, storable
 
 __all__ = ["INSTRUCTIONS", "ask_client", "make_server", "serve", "tools_of"]
 

@@ -10,11 +10,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import index, scenes
-from mnemogram.memory.models import Relation, Value
+from mnemogram.memory.models import Relation
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
+from mnemogram.values import Value
 
 __all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]
 

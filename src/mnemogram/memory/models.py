@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias, overload
 
-from mnemogram.moments import datetime_of
+from mnemogram.moments import format_time
+from mnemogram.values import Value
 
 __all__ = [
     "KINDS",
@@ -37,33 +38,6 @@ KINDS: Final = ("fact", "preference", "rule")
 KIND_RANK: Final[Mapping[str, int]] = {"fact": 0, "preference": 1, "rule": 2}
 TRUST_RANK: Final[Mapping[str, int]] = {"document": 0, "observed": 1, "confirmed": 2}
 MATCHES: Final = ("subtree", "inherit", "both")
-
-
-def format_time(microseconds: int | None) -> str | None:
-    """Return microseconds since 1970 UTC as ISO 8601, or None for None."""
-    if microseconds is None:
-        return None
-    return datetime_of(microseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
-    return value
-
-
-class Value:
-    """Gives a dataclass its ``to_dict()``: plain JSON values under the field names."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the value as JSON-ready dictionaries, lists and scalars."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
 
 # --- what goes in ----------------------------------------------------------------------

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mnemogram.history.writing import storable
+from mnemogram.values import storable
 
 __all__ = ["answer_text", "one_line"]
 

@@ -17,8 +17,8 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable, StoreClosed
-from mnemogram.history.writing import map_strings, storable
 from mnemogram.tools.times import bound
+from mnemogram.values import map_strings, storable
 
 __all__ = [
     "Choice",

@@ -8,9 +8,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import to_microseconds
 from mnemogram.history.period import as_date
-from mnemogram.moments import datetime_of
+from mnemogram.moments import datetime_of, to_microseconds
 
 __all__ = ["bound", "moment"]
 

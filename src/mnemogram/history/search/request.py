@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import reading
-from mnemogram.history.models import ROLES, Time
+from mnemogram.history.models import ROLES
 from mnemogram.history.period import Period, checked_period
 from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.history.search.visibility import decode_cursor, resumed_period
+from mnemogram.moments import Time
 
 __all__ = ["Request", "checked_request", "checked_sources", "excluded_sessions", "fingerprint_of"]
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from mnemogram._native import query as q
 from mnemogram.history import display, reading
-from mnemogram.history.models import EvidenceMessage, SearchHit, format_time
+from mnemogram.history.models import EvidenceMessage, SearchHit
 from mnemogram.history.search.request import Request
 from mnemogram.history.search.titles import TitleHit
 from mnemogram.history.search.visibility import Candidate, best_of_lineages
+from mnemogram.moments import format_time
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut, excerpt
 

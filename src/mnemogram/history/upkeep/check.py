@@ -21,15 +21,16 @@ import apsw
 
 from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable
 from mnemogram.history import writing
+from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import damage
 from mnemogram.history.index import state as indexes
-from mnemogram.history.models import Message, _Result
+from mnemogram.history.models import Message
 from mnemogram.history.schema import SCHEMA
 from mnemogram.history.upkeep import export
-from mnemogram.history.upkeep.maintain import Store
 from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection, Database
+from mnemogram.values import Value
 
 __all__ = ["CheckReport", "Finding", "RepairReport", "check", "repair"]
 
@@ -62,7 +63,7 @@ SELECT count(*) FROM sessions AS s
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(_Result):
+class Finding(Value):
     """Something that is wrong.
 
     Attributes:
@@ -81,7 +82,7 @@ class Finding(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport(_Result):
+class CheckReport(Value):
     """What a check found.
 
     Attributes:
@@ -98,7 +99,7 @@ class CheckReport(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class RepairReport(_Result):
+class RepairReport(Value):
     """What a repair did, or would do.
 
     Attributes:
@@ -119,7 +120,7 @@ class RepairReport(_Result):
 # --- checking --------------------------------------------------------------------------
 
 
-def check(store: Store) -> CheckReport:
+def check(store: HistoryFile) -> CheckReport:
     """Look at the whole file and every index; change nothing.
 
     Pages and b-trees, foreign keys, lineage and counters are read in one snapshot.
@@ -439,7 +440,7 @@ def _sampled_rows(
         yield row
 
 
-def _check_write(store: Store, findings: list[Finding], checked: list[str]) -> None:
+def _check_write(store: HistoryFile, findings: list[Finding], checked: list[str]) -> None:
     """Append a message, find it, and undo it."""
     key = f"check-{secrets.token_hex(8)}"
     try:
@@ -473,7 +474,7 @@ def _check_write(store: Store, findings: list[Finding], checked: list[str]) -> N
 
 
 def repair(
-    store: Store,
+    store: HistoryFile,
     *,
     dry_run: bool,
     backup: str | os.PathLike[str] | None,
@@ -530,7 +531,7 @@ def _backup_path(path: Path) -> Path:
     return target
 
 
-def _mend(store: Store, where: str) -> None:
+def _mend(store: HistoryFile, where: str) -> None:
     def work(connection: Connection) -> None:
         damage.mend_words(connection)
         undecodable.mend(connection, leave_out=indexes.NAMES)
@@ -538,17 +539,17 @@ def _mend(store: Store, where: str) -> None:
     store.write(work)
 
 
-def _reindex(store: Store, table: str) -> None:
+def _reindex(store: HistoryFile, table: str) -> None:
     with store.database.write() as connection:
         connection.execute(f'REINDEX "{table}"')
 
 
-def _relink(store: Store, table: str) -> None:
+def _relink(store: HistoryFile, table: str) -> None:
     with store.database.write() as connection:
         writing.relink_all(connection)
 
 
-def _recount(store: Store, table: str) -> None:
+def _recount(store: HistoryFile, table: str) -> None:
     with store.database.write() as connection:
         connection.execute(
             "UPDATE sessions SET message_count ="
@@ -556,7 +557,7 @@ def _recount(store: Store, table: str) -> None:
         )
 
 
-def _rebuild(store: Store, name: str) -> None:
+def _rebuild(store: HistoryFile, name: str) -> None:
     """Take an index down and build it again, also where its pages cannot be read."""
     with store.database.write() as connection:
         indexes.mark_for_rebuild(connection, name, "found damaged by a check")
@@ -574,7 +575,7 @@ def _rebuild(store: Store, name: str) -> None:
             return
 
 
-def _cut_out(store: Store, name: str) -> None:
+def _cut_out(store: HistoryFile, name: str) -> None:
     """Remove a table whose pages cannot be walked: forget it, then write the file anew."""
     with store.database.write() as connection:
         building.forget_table(connection, name)
@@ -583,7 +584,7 @@ def _cut_out(store: Store, name: str) -> None:
     store.write(lambda connection: None)  # makes the index anew where it is wanted
 
 
-def _vacuum(store: Store, where: str) -> None:
+def _vacuum(store: HistoryFile, where: str) -> None:
     with store.database.exclusive() as connection:
         connection.execute("PRAGMA temp_store = FILE")
         try:
@@ -592,7 +593,7 @@ def _vacuum(store: Store, where: str) -> None:
             connection.execute("PRAGMA temp_store = MEMORY")
 
 
-_ACTIONS: Final[dict[str, Callable[[Store, str], None]]] = {
+_ACTIONS: Final[dict[str, Callable[[HistoryFile, str], None]]] = {
     "mend": _mend,
     "REINDEX": _reindex,
     "relink": _relink,

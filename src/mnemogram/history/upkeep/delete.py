@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
-from mnemogram.history.models import _Result
-from mnemogram.history.upkeep.maintain import Maintained, Store
+from mnemogram.history.upkeep.maintain import Maintained
 from mnemogram.sqlite.database import Connection
+from mnemogram.values import Value
 
 __all__ = [
     "Deleted",
@@ -38,7 +39,7 @@ _MOST_STEPS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted(_Result):
+class Deleted(Value):
     """What a deletion removed.
 
     Attributes:
@@ -53,7 +54,7 @@ class Deleted(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Expired(_Result):
+class Expired(Value):
     """What an expiry removed, or would remove."""
 
     sessions: int
@@ -62,7 +63,7 @@ class Expired(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Purged(_Result):
+class Purged(Value):
     """What a purge did.
 
     Attributes:
@@ -172,7 +173,7 @@ def _expire(connection: Connection, before: int, limit: int) -> tuple[int, int, 
         limit -= 1
 
 
-def expiry_part(store: Store, before: int, batch_size: int) -> Maintained | None:
+def expiry_part(store: HistoryFile, before: int, batch_size: int) -> Maintained | None:
     """Do one bounded step of expiry as a part of upkeep; None where nothing is due."""
     started = time.monotonic()
     with store.database.read() as connection:
@@ -197,7 +198,7 @@ def count_expired(connection: Connection, before: int) -> tuple[int, int]:
 # --- purging ---------------------------------------------------------------------------
 
 
-def _bytes(store: Store) -> int:
+def _bytes(store: HistoryFile) -> int:
     size = 0
     for suffix in ("", "-wal"):
         name = f"{store.database.path}{suffix}"
@@ -205,7 +206,7 @@ def _bytes(store: Store) -> int:
     return size
 
 
-def purge(store: Store) -> Purged:
+def purge(store: HistoryFile) -> Purged:
     """Remove every trace of deleted and replaced text from the file, its indexes and WAL.
 
     1. Indexes that still hold text they were not told to forget are caught up, or taken

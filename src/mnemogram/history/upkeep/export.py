@@ -23,10 +23,11 @@ import apsw
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import writing
-from mnemogram.history.models import Message, Session, _Result, to_microseconds
-from mnemogram.moments import datetime_of
+from mnemogram.history.models import Message, Session
+from mnemogram.moments import datetime_of, to_microseconds
 from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection, Database, file_errors
+from mnemogram.values import Value
 
 __all__ = ["Exported", "Imported", "backup", "export_lines", "import_lines"]
 
@@ -60,7 +61,7 @@ _MESSAGE_TEXTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Exported(_Result):
+class Exported(Value):
     """What an export wrote.
 
     Attributes:
@@ -75,7 +76,7 @@ class Exported(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported(_Result):
+class Imported(Value):
     """What an import stored.
 
     Attributes:

@@ -15,10 +15,11 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.errors import MnemogramError
+from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
-from mnemogram.history.models import _Result
-from mnemogram.sqlite.database import JOURNAL_SIZE_LIMIT, Connection, Database, deadline
+from mnemogram.sqlite.database import JOURNAL_SIZE_LIMIT, Connection, deadline
+from mnemogram.values import Value
 
 __all__ = ["Maintained", "Maintenance", "maintain", "run"]
 
@@ -50,7 +51,7 @@ _COUNT_MESSAGES: Final = "SELECT count(*) FROM messages INDEXED BY messages_by_s
 
 
 @dataclass(frozen=True, slots=True)
-class Maintained(_Result):
+class Maintained(Value):
     """What one part of the upkeep did.
 
     Attributes:
@@ -71,7 +72,7 @@ class Maintained(_Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Maintenance(_Result):
+class Maintenance(Value):
     """What one call of ``maintain`` did.
 
     Attributes:
@@ -89,25 +90,8 @@ class Maintenance(_Result):
     progress: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """What upkeep needs of a history.
-
-    Attributes:
-        database: the file.
-        write: runs work in a write transaction that keeps the indexes in step.
-        merged: for each index, what its segments were when nothing was left to merge.
-        chosen: whether the host chose a policy that no write has stored yet.
-    """
-
-    database: Database
-    write: Callable[[Callable[[Connection], Any]], Any]
-    merged: dict[str, bytes]
-    chosen: bool = False
-
-
 def maintain(
-    store: Store, *, batch_size: int, others: Mapping[Part, Callable[[], Maintained | None]]
+    store: HistoryFile, *, batch_size: int, others: Mapping[Part, Callable[[], Maintained | None]]
 ) -> Maintenance:
     """Do one bounded step of each part that has something to do.
 
@@ -182,12 +166,12 @@ def run(
 # --- the parts -------------------------------------------------------------------------
 
 
-def _index(store: Store, batch_size: int) -> Maintained | None:
+def _index(store: HistoryFile, batch_size: int) -> Maintained | None:
     """Advance the index that needs it most; one that fails does not stop the others."""
     started = time.monotonic()
     with store.database.read() as connection:
         due = building.due(connection)
-        prepared = _is_prepared(connection) and not store.chosen
+        prepared = _is_prepared(connection) and not store.has_unsaved_choice
     if not prepared:
         # Nobody has written since the circumstances changed.
         store.write(lambda connection: None)
@@ -257,7 +241,7 @@ def _segments(structure: bytes) -> int:
     return 0
 
 
-def _merge(store: Store) -> Maintained | None:
+def _merge(store: HistoryFile) -> Maintained | None:
     started = time.monotonic()
     with store.database.read() as connection:
         served = [
@@ -291,7 +275,7 @@ def _merge(store: Store) -> Maintained | None:
     return None
 
 
-def _space(store: Store) -> Maintained | None:
+def _space(store: HistoryFile) -> Maintained | None:
     """Give back free pages from the end of the file, and a WAL that readers let grow."""
     started = time.monotonic()
     grown = _wal_bytes(store)
@@ -322,14 +306,14 @@ def _space(store: Store) -> Maintained | None:
     )
 
 
-def _wal_bytes(store: Store) -> int:
+def _wal_bytes(store: HistoryFile) -> int:
     try:
         return os.stat(f"{store.database.path}-wal").st_size
     except FileNotFoundError:
         return 0
 
 
-def _progress(store: Store) -> dict[str, float]:
+def _progress(store: HistoryFile) -> dict[str, float]:
     try:
         with store.database.read() as connection:
             top = indexes.top_id(connection)
