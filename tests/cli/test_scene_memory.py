@@ -7,6 +7,7 @@ import json
 import stat
 from pathlib import Path
 
+import apsw
 import pytest
 
 from .conftest import Run
@@ -126,6 +127,20 @@ def test_noise_goes_only_when_applied(told: Run) -> None:
     assert told("memory", "recall", "weak").code == 3
     assert told("memory", "purge-orphans", "--json").json["total"] == 0
     assert "Delete: nothing." in told("memory", "purge-orphans", "--apply").err
+
+
+@pytest.mark.parametrize("verb", ["purge-noise", "purge-orphans"])
+def test_dangling_pins_are_swept_whatever_is_purged(told: Run, tmp_path: Path, verb: str) -> None:
+    (path,) = tmp_path.rglob("memory.db")
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO scene_refs VALUES (1, 'relation', 99, 1, 'observed', 0, 1)")
+    connection.close()
+    assert told("memory", verb, "--json").json["counts"]["pins"] == 1
+    assert told("scene", "stats", "--json").json["stale_pins"] == 1
+    done = told("memory", verb, "--apply", "--json").json
+    assert done["counts"]["pins"] == 1
+    assert Path(done["backup"]).exists()
+    assert told("scene", "stats", "--json").json["stale_pins"] == 0
 
 
 def test_forgetting_goes_only_when_applied(told: Run, tmp_path: Path) -> None:

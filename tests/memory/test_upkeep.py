@@ -8,9 +8,12 @@ from pathlib import Path
 
 import apsw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemogram.errors import InvalidArgument, NotFound, StorageUnavailable
 from mnemogram.memory import SceneMemory, Triple
+from mnemogram.memory.stopwords import names_nothing
 
 
 def copies(memory: SceneMemory) -> list[Path]:
@@ -111,6 +114,126 @@ def test_noise_is_what_says_nothing_and_never_what_is_pinned_confirmed_or_a_rule
         {each for r in memory.relations() for each in (r.subject, r.object)}
     )
     assert memory.purge_orphans().total == 0
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        ("IT", "owns", "the US"),
+        ("IT", "is", "US"),
+        ("May", "married", "Will"),
+        ("May", "is", "Will"),
+        ("may", "married", "will"),
+        ("C", "precedes", "D"),
+        ("C", "is", "D"),
+        ("c++", "is", "c"),
+        ("i = 1", "is", "that"),
+        ("いずみ", "すき", "みさき"),
+        ("これ", "は", "それ"),
+        ("明明", "是", "安安"),
+        ("he", "loves", "her"),
+        ("我", "爱", "你"),
+        ("Ｉ", "is", "ＩＴ"),
+    ],
+)
+def test_a_fact_told_with_full_confidence_is_no_noise_because_of_its_names(
+    memory: SceneMemory, fact: tuple[str, str, str]
+) -> None:
+    memory.commit([fact])
+    assert memory.purge_noise().total == 0
+    assert memory.purge_noise(dry_run=False, backup=False).total == 0
+    assert len(memory.relations()) == 1
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        ("it", "is", "that"),
+        ("they!", "were", "you, too"),
+        ("我", "是", "你"),
+        ("这个", "是", "那个"),
+        ("の", "は", "が"),
+        ("ｉｔ", "is", "ｔｈａｔ"),
+    ],
+)
+def test_function_words_related_by_one_are_noise(
+    memory: SceneMemory, fact: tuple[str, str, str]
+) -> None:
+    memory.commit([fact])
+    (reason,) = memory.purge_noise().reasons.values()
+    assert reason == "neither name says anything"
+
+
+def test_function_words_told_without_full_confidence_are_noise_whatever_relates_them(
+    memory: SceneMemory,
+) -> None:
+    memory.commit(
+        [
+            Triple("he", "loves", "her", confidence=0.9),
+            Triple("IT", "owns", "the US", confidence=0.9),
+        ]
+    )
+    (found,) = memory.purge_noise().relations
+    assert found.subject == "he"
+
+
+@given(name=st.text(max_size=8))
+def test_a_capital_a_symbol_and_two_hiragana_may_be_a_name(name: str) -> None:
+    assert (
+        not names_nothing(name)
+        or not any(
+            each != each.lower() or each in "+#=@/%" or "\u3041" <= each <= "\u3096"
+            for each in name
+        )
+        or len(name) == 1
+    )
+
+
+def leave_dangling(memory: SceneMemory) -> None:
+    """Leave what a foreign program, or a release with a fault, may leave."""
+    with memory._database.write() as connection:
+        for scene, kind, ref in ((1, "relation", 991), (1, "entity", 992), (77, "relation", 1)):
+            connection.execute(
+                "INSERT INTO scene_refs VALUES (?, ?, ?, 1, 'observed', 0, 1)", (scene, kind, ref)
+            )
+        connection.execute("INSERT INTO scenes (key, created_at) VALUES ('hollow', 1)")
+        connection.execute(
+            "INSERT INTO scene_refs SELECT id, 'relation', 993, 1, 'observed', 0, 1"
+            " FROM scenes WHERE key = 'hollow'"
+        )
+
+
+@pytest.mark.parametrize("sweep", ["purge_noise", "purge_orphans"])
+def test_dangling_pins_are_swept_whatever_is_purged(memory: SceneMemory, sweep: str) -> None:
+    memory.commit([Triple("a", "is", "b")], scene="k")
+    memory.commit([Triple("weak", "is", "guess", confidence=0.1)])
+    leave_dangling(memory)
+    dry = getattr(memory, sweep)()
+    assert dry.counts["pins"] == 4
+    assert memory.scene_stats().stale_pins == 4
+    done = getattr(memory, sweep)(dry_run=False, backup=False)
+    assert done.counts["pins"] == 4
+    if sweep == "purge_orphans":
+        assert dry.counts == done.counts
+        assert done.counts["scenes"] == 1
+    assert memory.scene_stats().stale_pins == 0
+    assert [each.key for each in memory.scenes()] == ["k"]
+    assert "pins" not in getattr(memory, sweep)().counts
+    assert memory.check().problems == ()
+
+
+def test_an_entity_that_only_a_pin_to_a_missing_scene_holds_is_an_orphan(
+    memory: SceneMemory,
+) -> None:
+    memory.commit([Triple("a", "is", "b")], scene="k")
+    with memory._database.write() as connection:
+        connection.execute(
+            "INSERT INTO entities (folded, name, names, created_at) VALUES ('z', 'Z', 'Z', 1)"
+        )
+        connection.execute("INSERT INTO scene_refs VALUES (77, 'entity', 3, 1, 'observed', 0, 1)")
+    dry = memory.purge_orphans()
+    assert (dry.counts["entities"], dry.counts["pins"]) == (1, 1)
+    assert memory.purge_orphans(dry_run=False, backup=False).counts == dry.counts
 
 
 def test_orphans_are_swept_only_when_asked(memory: SceneMemory) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from mnemogram.memory import SceneMemory, Triple
@@ -359,3 +360,214 @@ def test_a_real_small_model_finds_by_meaning_across_languages(open_with: Open) -
         assert m.recall("tooth doctor appointment")[0].subject == "the dentist"
         assert m.recall("what food does Tanaka like")[0].subject == "田中さん"
         assert m.recall("mother's birthday")[0].subject == "엄마"
+
+
+class Picky(Model):
+    """Refuses texts that hold a word, in its own way; with ``down`` everything."""
+
+    def __init__(self, word: str = "tram", how: str = "raises") -> None:
+        super().__init__()
+        self.word = word
+        self.how = how
+        self.calls = 0
+        self.down = False
+
+    def __call__(self, texts: Sequence[str]) -> list[list[float]]:
+        self.calls += 1
+        if self.down:
+            raise ConnectionError("the model is out of order")
+        vectors = super().__call__(texts)
+        refused = [n for n, text in enumerate(texts) if self.word in text]
+        if refused and self.how == "raises":
+            raise ValueError(f"{self.word} is not allowed")
+        for n in reversed(refused):
+            if self.how == "leaves out":
+                del vectors[n]
+            elif self.how == "gives zeros":
+                vectors[n] = [0.0] * self.dimension
+            elif self.how == "gives infinity":
+                vectors[n] = [1e300] * self.dimension
+        return vectors
+
+
+@pytest.mark.parametrize("how", ["raises", "leaves out", "gives zeros", "gives infinity"])
+@pytest.mark.parametrize("count", [1, 2, 6, 64, 100])
+def test_a_text_that_is_refused_costs_itself_alone(open_with: Open, how: str, count: int) -> None:
+    model = Picky(how=how)
+    refused = {0, count // 2, count - 1}
+    triples = [
+        Triple(f"n{n}", "drives", f"a {'tram' if n in refused else 'car'} {n}")
+        for n in range(count)
+    ]
+    with open_with(model) as memory:
+        result = memory.commit(triples)
+        assert result.created == count
+        status = memory.status()
+        assert status.vectors_ready == count - len(refused)
+        assert status.vectors_refused == len(refused)
+        assert status.vectors_pending == 0
+        assert status.vectors == "ready"
+        for notes in (result.notes, status.notes):
+            assert f"refused the text of {len(refused)} relation" in notes[0]
+        assert model.calls <= 2 * len(refused) * (2 + count.bit_length()) + count // 64 + 2
+        assert "n0" in subjects(memory.recall("n0"))
+
+
+def test_what_was_refused_is_not_offered_at_every_upkeep(open_with: Open) -> None:
+    model = Picky()
+    with open_with(model, embedder_name="picky") as memory:
+        memory.commit([Triple("Bob", "drives", "a tram")])
+        calls = model.calls
+        for _ in range(3):
+            assert memory.maintain() == {"indexed": 0, "embedded": 0, "pending": 0}
+        assert model.calls == calls
+    with open_with(model, embedder_name="picky", background=True) as memory:
+        assert memory._worker is not None
+        memory._worker.join(30)
+        assert model.calls == calls
+        assert memory.status().vectors_refused == 1
+    with open_with(Model(), embedder_name="another") as memory:
+        assert memory.status().vectors_pending == 1
+        assert memory.maintain()["embedded"] == 1
+        assert memory.status().vectors_refused == 0
+        with memory._database.read() as connection:
+            assert connection.one("SELECT count(*) FROM refusals") == 0
+
+
+def test_what_was_refused_is_offered_again_on_later_days_and_then_no_more(open_with: Open) -> None:
+    model = Picky()
+    day = 86_400.0
+    now = [1_000.0]
+    with open_with(model, clock=lambda: now[0]) as memory:
+        memory.commit([Triple("Bob", "drives", "a tram")])
+        tried = []
+        for _ in range(10):
+            now[0] += day + 1
+            before = model.calls
+            memory.maintain()
+            tried.append(model.calls > before)
+        assert tried == [True, True] + [False] * 8
+        assert memory.status().vectors_refused == 1
+
+
+def test_what_was_refused_by_mistake_gets_its_vector_on_another_day(open_with: Open) -> None:
+    model = Picky()
+    now = [1_000.0]
+    with open_with(model, clock=lambda: now[0], min_similarity=0.5) as memory:
+        memory.commit([Triple("tram", "is no", "car")])
+        model.word = "nothing"
+        now[0] += 90_000
+        assert memory.maintain()["embedded"] == 1
+        assert memory.status().vectors_refused == 0
+        assert memory.status().notes == ()
+        assert subjects(memory.recall("vehicle")) == ["tram"]
+
+
+def test_a_text_that_changed_is_offered_at_once(open_with: Open) -> None:
+    with open_with(Picky()) as memory:
+        memory.commit([Triple("Bob", "drives", "it", sentence="Bob drives a tram.")])
+        assert memory.status().vectors_refused == 1
+        memory.commit([Triple("Bob", "drives", "it", sentence="Bob drives a car.")])
+        assert memory.status().vectors_refused == 0
+        assert memory.status().vectors_ready == 1
+
+
+def test_nothing_of_a_refusal_outlives_the_forgetting(open_with: Open, tmp_path: Path) -> None:
+    with open_with(Picky(word="canaryword")) as memory:
+        (one,) = memory.commit([Triple("canaryword", "is", "x")]).relation_ids
+        memory.forget(relation_ids=[one])
+        with memory._database.read() as connection:
+            assert connection.one("SELECT count(*) FROM refusals") == 0
+        memory.commit([Triple("canaryword", "is", "x")])
+        memory.forget(everything=True)
+        assert memory.status().vectors_refused == 0
+        assert memory.status().notes == ()
+    files = [each.read_bytes() for each in tmp_path.iterdir()]
+    assert not any(b"canaryword" in each for each in files)
+
+
+def test_a_model_out_of_order_is_told_from_a_refused_text(open_with: Open) -> None:
+    model = Picky()
+    with open_with(model) as memory:
+        model.down = True
+        result = memory.commit([Triple(f"n{n}", "is a", "dog") for n in range(200)])
+        assert "out of order" in result.notes[0]
+        assert model.calls == 2
+        status = memory.status()
+        assert (status.vectors_refused, status.vectors_pending) == (0, 200)
+        assert "out of order" in status.notes[0]
+        assert memory.maintain() == {"indexed": 0, "embedded": 0, "pending": 64}
+        assert model.calls == 4
+        model.down = False
+        assert memory.maintain()["embedded"] == 200
+        assert memory.status().notes == ()
+
+
+def test_a_model_that_goes_out_of_order_while_a_text_is_looked_for_blames_none(
+    open_with: Open,
+) -> None:
+    class Leaves(Picky):
+        def __call__(self, texts: Sequence[str]) -> list[list[float]]:
+            self.down = self.calls >= 4
+            return super().__call__(texts)
+
+    model = Leaves()
+    with open_with(model) as memory:
+        memory.commit([Triple(f"n{n}", "has", "a tram" if n == 7 else "a dog") for n in range(8)])
+        status = memory.status()
+        assert status.vectors_refused == 0
+        assert status.vectors_ready + status.vectors_pending == 8
+        assert status.vectors_pending > 0
+        assert "out of order" in status.notes[0]
+
+
+def test_vectors_whose_dimension_changes_within_a_batch_are_not_mixed(open_with: Open) -> None:
+    class Changes(Picky):
+        def vector(self, text: str) -> list[float]:
+            return [1.0] * (3 if text.startswith("n0") else 4)
+
+    halves = [("n1", "a tram"), ("n2", "a dog"), ("n0", "a dog"), ("n0", "a car")]
+    with open_with(Changes()) as memory:
+        result = memory.commit([Triple(name, "has", what) for name, what in halves])
+        assert "different dimensions" in result.notes[0]
+        status = memory.status()
+        assert (status.vectors_ready, status.vectors_refused, status.vectors_pending) == (1, 1, 2)
+        with memory._database.read() as connection:
+            assert connection.one("SELECT count(DISTINCT length(embedding)) FROM vectors") == 1
+
+
+@pytest.mark.parametrize(
+    "embedder",
+    [
+        lambda texts: None,
+        lambda texts: 7,
+        lambda texts: ["abc"] * len(texts),
+        lambda texts: [None] * len(texts),
+        lambda texts: iter(lambda: [1.0], 0),
+        lambda texts: [iter(lambda: 1.0, 0)] * len(texts),
+        lambda texts: [[1e39, 1.0]] * len(texts),
+        lambda texts: [[1e-60, 0.0]] * len(texts),
+        lambda texts: {}[texts[0]],
+    ],
+)
+def test_whatever_an_embedder_gives_costs_the_meaning_alone(open_with: Open, embedder: Any) -> None:
+    with open_with(embedder) as memory:
+        memory.commit(FACTS)
+        assert memory.maintain()["embedded"] in (0, 4)
+        assert subjects(memory.recall("hound"))[0] == "Rex"
+        assert all(len(each) < 1_000 for each in memory.status().notes)
+
+
+def test_a_file_of_an_earlier_release_is_read_as_it_is(open_with: Open, tmp_path: Path) -> None:
+    with open_with(Model()) as memory:
+        memory.commit(FACTS)
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    connection.execute("DROP TABLE refusals")
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with open_with(Model(), read_only=True) as memory:
+        assert memory.status().vectors_ready == 4
+        assert memory.check().ok
+    with open_with(Picky(), embedder_name="Model") as memory:
+        memory.commit([Triple("Bob", "drives", "a tram")])
+        assert memory.status().vectors_refused == 1

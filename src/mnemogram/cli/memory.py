@@ -275,7 +275,7 @@ def _swept(env: Env, report: SweepReport, verb: str) -> int:
 @apply_options
 @store_options
 def purge_noise(env: Env, min_confidence: float, apply: bool, backup: bool) -> int:
-    """Delete facts that say nothing; never rules, nor what is pinned or confirmed."""
+    """Delete facts that say nothing, and stale pins; never rules, pinned or confirmed ones."""
     with opened(env, write=apply) as store:
         report = store.purge_noise(not apply, min_confidence=min_confidence, backup=backup)
     return _swept(env, report, "delete")
@@ -287,12 +287,7 @@ def purge_noise(env: Env, min_confidence: float, apply: bool, backup: bool) -> i
 def purge_orphans(env: Env, apply: bool, backup: bool) -> int:
     """Delete stale pins, and names, sentences, scenes and vectors that nothing refers to."""
     with opened(env, write=apply) as store:
-        pins = store.purge_stale_scene_refs(not apply, backup=backup)
-        rest = store.purge_orphans(not apply, backup=backup and not pins.total)
-    counts = dict(pins.counts)
-    for name, count in rest.counts.items():
-        counts[name] = counts.get(name, 0) + count
-    report = SweepReport(counts, dry_run=not apply, backup=pins.backup or rest.backup)
+        report = store.purge_orphans(not apply, backup=backup)
     return _swept(env, report, "delete")
 
 

@@ -508,6 +508,7 @@ def delete_relations(connection: Connection, relation_ids: Iterable[int]) -> dic
         touched |= scenes.pinned_scenes(connection, each)
         counts["pins"] += scenes.unpin_all(connection, "relation", each)
         connection.execute("DELETE FROM vectors WHERE relation_id = ?", (each,))
+        connection.execute("DELETE FROM refusals WHERE relation_id = ?", (each,))
         connection.execute("UPDATE relations SET retired_by = NULL WHERE retired_by = ?", (each,))
         connection.execute("DELETE FROM relations WHERE id = ?", (each,))
         counts["relations"] += connection.changes()

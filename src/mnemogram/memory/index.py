@@ -163,10 +163,13 @@ def is_damaged(error: BaseException | None) -> bool:
 def reindexed(connection: Connection, relation_ids: Iterable[int]) -> Iterator[None]:
     """Take relations out of the index for the block, and put back those still there.
 
-    Their vectors go too: they stand for a text that is no more.
+    Their vectors, and that one was refused, go too: they stand for a text that is no more.
     """
     ids = list(dict.fromkeys(relation_ids))
     unindex(connection, ids)
-    connection.executemany("DELETE FROM vectors WHERE relation_id = ?", ((each,) for each in ids))
+    for table in ("vectors", "refusals"):
+        connection.executemany(
+            f"DELETE FROM {table} WHERE relation_id = ?", ((each,) for each in ids)
+        )
     yield
     index(connection, ids)

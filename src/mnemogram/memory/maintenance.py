@@ -23,9 +23,9 @@ from mnemogram.memory.models import (
 )
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.readonly import ReadOnly
-from mnemogram.memory.recall import query_terms
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.schema import last_merging_scene
+from mnemogram.memory.stopwords import names_nothing
 from mnemogram.sqlite.database import Connection, Database
 from mnemogram.text import normalize_scene_key
 
@@ -121,14 +121,20 @@ SELECT scene_id, kind, ref_id FROM scene_refs AS p
     OR (kind = 'relation' AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.id = p.ref_id))
     OR (kind = 'entity' AND NOT EXISTS (SELECT 1 FROM entities AS e WHERE e.id = p.ref_id))
 """
+# What is an orphan once the stale pins are gone, which are swept with it.
 _EMPTY_SCENES: Final = """
-SELECT id FROM scenes AS s WHERE NOT EXISTS (SELECT 1 FROM scene_refs WHERE scene_id = s.id)
+SELECT id FROM scenes AS s
+ WHERE NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id
+                    WHERE p.scene_id = s.id AND p.kind = 'relation')
+   AND NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN entities AS e ON e.id = p.ref_id
+                    WHERE p.scene_id = s.id AND p.kind = 'entity')
 """
 _UNUSED_ENTITIES: Final = """
 SELECT id FROM entities AS e
  WHERE NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = e.id)
    AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = e.id)
-   AND NOT EXISTS (SELECT 1 FROM scene_refs WHERE kind = 'entity' AND ref_id = e.id)
+   AND NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
+                    WHERE p.kind = 'entity' AND p.ref_id = e.id)
 """
 _UNUSED_SENTENCES: Final = """
 SELECT id FROM sentences AS t
@@ -146,7 +152,8 @@ def noise(connection: Connection, min_confidence: float) -> Iterator[tuple[Relat
 
     Facts only, never confirmed, never pinned: told with less than
     ``min_confidence``; a thing related to itself; a name of nothing but
-    punctuation; or neither name carrying a topic.
+    punctuation; or names that are function words, where the relation is one too or
+    confidence was not full.
     """
     for row in all_rows(connection, _UNPINNED):
         relation = Relation(*row)
@@ -157,7 +164,9 @@ def noise(connection: Connection, min_confidence: float) -> Iterator[tuple[Relat
             yield relation, "related to itself"
         elif not all(index.words_of(each) for each in names):
             yield relation, "a name without a letter or digit"
-        elif not any(query_terms(each, topical=True).words for each in names):
+        elif all(map(names_nothing, names)) and (
+            relation.confidence < 1 or names_nothing(relation.relation)
+        ):
             yield relation, "neither name says anything"
 
 
@@ -166,17 +175,26 @@ def stale_pins(connection: Connection) -> list[tuple[int, str, int]]:
     return all_rows(connection, _STALE_PINS)
 
 
-def orphans(connection: Connection) -> dict[str, list[int]]:
-    """Return ids of rows that nothing refers to, by table."""
-    queries = {
-        "entities": _UNUSED_ENTITIES,
-        "sentences": _UNUSED_SENTENCES,
-        "scenes": _EMPTY_SCENES,
-        "vectors": _UNUSED_VECTORS,
+_ORPHANS: Final = {
+    "entities": _UNUSED_ENTITIES,
+    "sentences": _UNUSED_SENTENCES,
+    "scenes": _EMPTY_SCENES,
+    "vectors": _UNUSED_VECTORS,
+}
+
+
+def orphans(connection: Connection) -> dict[str, int]:
+    """Count the rows that nothing refers to, by table; stale pins where there are any."""
+    counts = {
+        table: int(connection.one(f"SELECT count(*) FROM ({query})"))
+        for table, query in _ORPHANS.items()
     }
-    return {
-        table: [row[0] for row in each_row(connection, query)] for table, query in queries.items()
-    }
+    return counts | _with_pins(len(stale_pins(connection)))
+
+
+def _with_pins(stale: int) -> dict[str, int]:
+    """Return the entry of a count of stale pins; none where there are none."""
+    return {"pins": stale} if stale else {}
 
 
 def sweep_stale_pins(connection: Connection) -> dict[str, int]:
@@ -191,16 +209,32 @@ def sweep_stale_pins(connection: Connection) -> dict[str, int]:
 
 
 def sweep_orphans(connection: Connection) -> dict[str, int]:
-    """Delete what nothing refers to; return the rows by table."""
-    found = orphans(connection)
+    """Delete stale pins and what nothing refers to; return the rows by table."""
+    pins = sweep_stale_pins(connection)
+    found = {
+        table: [row[0] for row in each_row(connection, query)] for table, query in _ORPHANS.items()
+    }
     counts = {
         "entities": graph.drop_unused_entities(connection, found["entities"]),
         "sentences": graph.drop_unused_sentences(connection, found["sentences"]),
-        "scenes": scenes.drop_empty_scenes(connection, found["scenes"]),
+        "scenes": pins["scenes"] + scenes.drop_empty_scenes(connection, found["scenes"]),
     }
     for each in found["vectors"]:
         connection.execute("DELETE FROM vectors WHERE relation_id = ?", (each,))
     counts["vectors"] = len(found["vectors"])
+    return counts | _with_pins(pins["pins"])
+
+
+def noise_counts(connection: Connection, relations: int) -> dict[str, int]:
+    """Count what a sweep of noise would delete, with the stale pins it finds."""
+    return {"relations": relations} | _with_pins(len(stale_pins(connection)))
+
+
+def sweep_noise(connection: Connection, relation_ids: Iterable[int]) -> dict[str, int]:
+    """Delete relations that say nothing, and stale pins; return the rows by table."""
+    counts = graph.delete_relations(connection, relation_ids)
+    for table, count in sweep_stale_pins(connection).items():
+        counts[table] += count
     return counts
 
 
@@ -222,17 +256,17 @@ def report(
 _PIN_COUNTS: Final = """
 SELECT coalesce(sum(p.kind = 'relation' AND r.status = 'active'), 0),
        coalesce(sum(p.kind = 'entity' AND e.id IS NOT NULL), 0),
-       coalesce(sum(p.kind = 'relation' AND r.status = 'retired'), 0),
-       coalesce(sum((p.kind = 'relation' AND r.id IS NULL)
-                    OR (p.kind = 'entity' AND e.id IS NULL)), 0)
+       coalesce(sum(p.kind = 'relation' AND r.status = 'retired'), 0)
   FROM scene_refs AS p
+  JOIN scenes AS s ON s.id = p.scene_id
   LEFT JOIN relations AS r ON p.kind = 'relation' AND r.id = p.ref_id
   LEFT JOIN entities AS e ON p.kind = 'entity' AND e.id = p.ref_id
 """
 _UNPINNED_COUNT: Final = """
 SELECT count(*) FROM relations AS r
  WHERE status = 'active'
-   AND NOT EXISTS (SELECT 1 FROM scene_refs WHERE kind = 'relation' AND ref_id = r.id)
+   AND NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
+                    WHERE p.kind = 'relation' AND p.ref_id = r.id)
 """
 _SCENE_COUNTS: Final = """
 SELECT s.key,
@@ -251,7 +285,7 @@ SELECT s.key,
 
 def scene_stats(connection: Connection, *, top: int) -> SceneStats:
     """Count scenes and pins."""
-    relations, entities, retired, stale = next(each_row(connection, _PIN_COUNTS))
+    relations, entities, retired = next(each_row(connection, _PIN_COUNTS))
     active = int(connection.one("SELECT count(*) FROM relations WHERE status = 'active'"))
     unpinned = int(connection.one(_UNPINNED_COUNT))
     busiest = _SCENE_COUNTS.format(order="relations + entities DESC, s.key")
@@ -260,7 +294,7 @@ def scene_stats(connection: Connection, *, top: int) -> SceneStats:
         relation_pins=relations,
         entity_pins=entities,
         retired_pins=retired,
-        stale_pins=stale,
+        stale_pins=len(stale_pins(connection)),
         pinned_relations=active - unpinned,
         unpinned_relations=unpinned,
         top=tuple(

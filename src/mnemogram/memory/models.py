@@ -360,7 +360,9 @@ class MemoryStatus(Value):
         tokenizer_error: why not.
         vectors: ``off``, ``ready``, ``building`` or ``unavailable``.
         vector_model, vector_dimension: the model of the stored vectors.
-        vectors_ready, vectors_pending: relations with and without a current vector.
+        vectors_ready, vectors_pending: relations that have a current vector, and that are to
+            get one.
+        vectors_refused: relations whose text the embedder refused: they are recalled by words.
         notes: what does not work at present, in words.
     """
 
@@ -378,4 +380,5 @@ class MemoryStatus(Value):
     vector_dimension: int | None = None
     vectors_ready: int = 0
     vectors_pending: int = 0
+    vectors_refused: int = 0
     notes: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from mnemogram.sqlite.database import Connection, Schema
@@ -187,12 +188,49 @@ INSERT INTO meta (key, value) SELECT ?, CAST(max(id) AS TEXT) FROM scenes HAVING
 """
 
 
+# Relations whose text an embedder refused, by the model's name: without it each upkeep would
+# offer them again. `reason` may quote the text, so it goes where the text goes.
+_REFUSALS: Final = """
+CREATE {temporary} TABLE IF NOT EXISTS refusals (
+    relation_id INTEGER PRIMARY KEY,
+    model       TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    tries       INTEGER NOT NULL,
+    retry_at    INTEGER
+) STRICT
+"""
+
+
+def _first(connection: Connection) -> None:
+    for statement in _TABLES:
+        connection.execute(statement)
+
+
+def _one_to_one_keys(connection: Connection) -> None:
+    connection.execute(_MARK_SCENES, (_LAST_MERGING_SCENE,))
+
+
+def _remembered_refusals(connection: Connection) -> None:
+    connection.execute(_REFUSALS.format(temporary=""))
+
+
+#: Each brings a file from the version of its place to the next; a new file climbs them all.
+STEPS: Final[tuple[Callable[[Connection], None], ...]] = (
+    _first,
+    _one_to_one_keys,
+    _remembered_refusals,
+)
+
+
 def _upgrade(connection: Connection, version: int) -> None:
-    if version < 1:
-        for statement in _TABLES:
-            connection.execute(statement)
-    elif version < 2:
-        connection.execute(_MARK_SCENES, (_LAST_MERGING_SCENE,))
+    for step in STEPS[version:]:
+        step(connection)
+
+
+def _adapt(connection: Connection, version: int) -> None:
+    """Make up, for a connection that may only read, what an older file lacks."""
+    if 0 < version < 3:
+        connection.execute(_REFUSALS.format(temporary="TEMPORARY"))
 
 
 def last_merging_scene(connection: Connection) -> int:
@@ -202,4 +240,6 @@ def last_merging_scene(connection: Connection) -> int:
     return int(connection.one("SELECT value FROM meta WHERE key = ?", (_LAST_MERGING_SCENE,)) or 0)
 
 
-SCHEMA: Final = Schema(application_id=_APPLICATION_ID, version=2, upgrade=_upgrade)
+SCHEMA: Final = Schema(
+    application_id=_APPLICATION_ID, version=len(STEPS), upgrade=_upgrade, adapt=_adapt
+)

@@ -57,6 +57,7 @@ _EVERYTHING: Final = (
     "DELETE FROM scenes",
     "DELETE FROM mentions",
     "DELETE FROM vectors",
+    "DELETE FROM refusals",
     "DELETE FROM relations",
     "DELETE FROM aliases",
     "DELETE FROM entities",

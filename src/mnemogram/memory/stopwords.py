@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["carries_topic"]
+from mnemogram.text import STORE_OPTIONS, tokenize
+
+__all__ = ["carries_topic", "names_nothing"]
 
 _ENGLISH: Final = """
 a about all also am an and any are as at be been but by can could did do does doing done for from
@@ -30,6 +32,8 @@ _HAN: Final = frozenset(
 _CHINESE: Final = """
 知道 觉得 覺得 东西 東西 事情 帮我 幫我 帮忙 幫忙
 告诉 告訴 需要 应该 應該 已经 已經 谢谢 謝謝 大家 自己
+我们 你们 您们 他们 她们 它们 我們 你們 他們 她們 它們 这个 那个 哪个 這個 那個 哪個
+这些 那些 哪些 這些 什么 什麼 怎么 怎麼 这里 那里 哪里 這裡 那裡 哪裡 这儿 那儿 哪儿
 """
 _JAPANESE: Final = """
 今日 明日 昨日 今日は 何か 何を 何が 誰か 時間 大丈
@@ -44,6 +48,10 @@ _KOREAN: Final = """
 """
 _LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz_")
 _WORDS: Final = frozenset((_ENGLISH + _CHINESE + _JAPANESE + _KOREAN).split())
+
+
+#: What may stand around a word without saying more.
+_PUNCTUATION: Final = frozenset(".,;:!?'\"…·、。，；：！？「」『』“”‘’()（）")
 
 
 def _is_hiragana(character: str) -> bool:
@@ -63,3 +71,27 @@ def carries_topic(term: str) -> bool:
     if all(map(_is_hiragana, term)):  # particles, endings and auxiliaries
         return False
     return not all(each in _HAN for each in term)
+
+
+def names_nothing(name: str) -> bool:
+    """Return whether a name is nothing but function words: ``it``, ``那个``, ``지금``.
+
+    Stricter than :func:`carries_topic`, for names are made of the same letters: capitals
+    (``IT``, ``May``, ``C``), symbols (``c++``), several hiragana (``いずみ``) and pairs of Han
+    that are no listed word (``明明``) may be one.
+    """
+    end = 0
+    found = False
+    for token in tokenize(name, query=True, **STORE_OPTIONS):
+        written = name[token.start : token.end]
+        if written != written.lower() or _says_more(name[end : token.start]):
+            return False
+        if token.text not in _WORDS and (len(token.text) > 1 or carries_topic(token.text)):
+            return False
+        end = token.end
+        found = True
+    return found and not _says_more(name[end:])
+
+
+def _says_more(between: str) -> bool:
+    return any(not each.isspace() and each not in _PUNCTUATION for each in between)

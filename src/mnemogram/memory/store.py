@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final
 
-from mnemogram.errors import InvalidArgument, NotFound, QueryTimeout
+from mnemogram.errors import InvalidArgument, MnemogramError, NotFound, QueryTimeout
 from mnemogram.memory import context as contexts
 from mnemogram.memory import graph, index, recall, scenes, selection, vectors
 from mnemogram.memory.arguments import checked_ids, scene_keys, scene_paths, strings, whole_number
@@ -198,14 +198,19 @@ class SceneMemory(Upkeep):
         if self._vectors is None or not result.relation_ids:
             return result
         ids = list(dict.fromkeys(result.relation_ids))[:_EMBED_AT_ONCE]
+        notes = list(result.notes)
         try:
-            self._vectors.update(ids, self._now())
-        except Exception as error:  # the host's model: what it raises is its own
-            note = f"vectors are still to be made: {error}"
-            return replace(result, notes=(*result.notes, note))
-        if len(result.relation_ids) > _EMBED_AT_ONCE:
-            self._start_worker()
-        return result
+            outcome = self._vectors.update(ids, self._now())
+        except MnemogramError as error:  # what was told is kept
+            notes.append(f"vectors are still to be made: {error}")
+        else:
+            if outcome.failed:
+                notes.append(f"vectors are still to be made: {outcome.reason}")
+            if outcome.refused:
+                notes.append(vectors.refusal(outcome.refused, outcome.reason))
+            if len(result.relation_ids) > _EMBED_AT_ONCE:
+                self._start_worker()
+        return replace(result, notes=tuple(notes))
 
     def set_single_valued(self, types: str | Iterable[str], *, on: bool = True) -> None:
         """Say that relation types hold one object at a time, or (``on=False``) many."""

@@ -12,7 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from mnemogram.errors import InvalidArgument, StorageUnavailable
+from mnemogram.errors import (
+    ExtensionUnavailable,
+    InvalidArgument,
+    MnemogramError,
+    StorageUnavailable,
+)
 from mnemogram.memory import exchange, graph, index, maintenance, merging, scenes, selection
 from mnemogram.memory.arguments import (
     checked_ids,
@@ -33,7 +38,14 @@ from mnemogram.memory.models import (
 )
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows
-from mnemogram.memory.vectors import BATCH, Vectors, drop_old_models, recorded
+from mnemogram.memory.vectors import (
+    BATCH,
+    Vectors,
+    VectorStatus,
+    drop_old_models,
+    recorded,
+    refusal,
+)
 from mnemogram.sqlite.database import Database
 
 __all__ = ["Upkeep"]
@@ -260,29 +272,32 @@ class Upkeep:
     def purge_noise(
         self, dry_run: bool = True, *, min_confidence: float = 0.3, backup: bool = True
     ) -> SweepReport:
-        """Delete facts that say nothing; never rules, confirmed or pinned ones.
+        """Delete facts that say nothing, never rules, confirmed or pinned ones; and stale pins.
 
         They are: told with less confidence than ``min_confidence``, relating a thing to
-        itself, with a name of nothing but punctuation, or with no name that says anything.
+        itself, with a name of nothing but punctuation, or between function words (``it is
+        that``). What was told with full confidence stays where the relation says something
+        or a name may be one: ``IT``, ``May``, ``C++``, ``いずみ``.
         """
         least = unit_interval(min_confidence, "min_confidence")
         if dry_run:
             with self._read_only() as connection:
                 found = list(maintenance.noise(connection, least))
-            return maintenance.report(found, dry_run=True, counts={"relations": len(found)})
+                counts = maintenance.noise_counts(connection, len(found))
+            return maintenance.report(found, dry_run=True, counts=counts)
         made = self._backup(backup)
         with self._database.write() as connection:
             found = list(maintenance.noise(connection, least))
-            counts = graph.delete_relations(connection, (each.id for each, _ in found))
+            counts = maintenance.sweep_noise(connection, (each.id for each, _ in found))
         return replace(maintenance.report(found, dry_run=False, counts=counts), backup=made)
 
     @mending
     def purge_orphans(self, dry_run: bool = True, *, backup: bool = True) -> SweepReport:
-        """Delete entities, sentences, scenes and vectors that nothing refers to."""
+        """Delete entities, sentences, scenes and vectors that nothing refers to; and stale pins."""
         if dry_run:
             with self._read_only() as connection:
-                found = maintenance.orphans(connection)
-            return SweepReport({table: len(ids) for table, ids in found.items()}, dry_run=True)
+                counts = maintenance.orphans(connection)
+            return SweepReport(counts, dry_run=True)
         made = self._backup(backup)
         with self._database.write() as connection:
             counts = maintenance.sweep_orphans(connection)
@@ -458,10 +473,11 @@ class Upkeep:
             seconds: when to stop taking on new steps.
 
         Returns:
-            ``indexed`` (1 where the index was filled), ``embedded`` and ``pending``.
+            ``indexed`` (1 where the index was filled), ``embedded`` and ``pending``. What
+            the embedder raised, and what it refused, is in the notes of :meth:`status`.
 
         Raises:
-            MnemogramError: the storage failed. What the embedder raises passes too.
+            MnemogramError: the storage failed.
         """
         end = time.monotonic() + seconds
         with self._database.write() as connection:
@@ -469,17 +485,24 @@ class Upkeep:
         embedded = 0
         pending: list[int] = []
         if self._vectors is not None and self._vectors.error is None:
+
+            def going() -> bool:
+                return not self._stop.is_set() and time.monotonic() < end
+
             while not self._stop.is_set():
-                pending = self._vectors.pending(BATCH)
+                pending = self._vectors.pending(BATCH, self._now())
                 if not pending or time.monotonic() >= end:
                     break
-                stored = self._vectors.update(pending, self._now())
-                if not stored:
+                try:
+                    outcome = self._vectors.update(pending, self._now(), going)
+                except ExtensionUnavailable:  # status() says so
                     break
-                embedded += stored
+                embedded += outcome.stored
+                if outcome.failed or not (outcome.stored or outcome.refused):
+                    break
             if not pending:
                 with self._database.write() as connection:
-                    drop_old_models(connection)
+                    drop_old_models(connection, self._vectors.name)
         return {"indexed": indexed, "embedded": embedded, "pending": len(pending)}
 
     def _start_worker(self) -> None:
@@ -503,16 +526,14 @@ class Upkeep:
                 if not done["pending"] or not done["embedded"]:
                     return
                 self._stop.wait(0.05)  # let writers in
-        except Exception as error:  # the host's model: status() says what it raised
+        except MnemogramError as error:  # nobody waits for this thread: status() says it
             if self._vectors is not None:
                 self._vectors.last_failure = str(error)
 
     def status(self) -> MemoryStatus:
         """Return counts, the state of index and vectors, and what does not work."""
         notes = []
-        vector_state: Any = "off"
-        model = None
-        ready = pending = 0
+        vectors: VectorStatus | None = None
         with self._database.read() as connection:
             entities, active, retired, kept = (
                 int(connection.one(query))
@@ -526,11 +547,14 @@ class Upkeep:
             index_state = index.state(connection)
             kept_model = recorded(connection)
             if self._vectors is not None:
-                vector_state, model, ready, pending = self._vectors.status(connection)
+                vectors = self._vectors.status(connection)
                 if self._vectors.error is not None:
                     notes.append(self._vectors.error)
                 if self._vectors.last_failure is not None:
                     notes.append(f"the embedder failed: {self._vectors.last_failure}")
+                if vectors.refused:
+                    notes.append(refusal(vectors.refused, vectors.reason))
+        model = vectors.model if vectors and vectors.model else kept_model
         if not self._database.has_tokenizer:
             notes.append("the tokenizer is not loaded: recall scans the relations")
         elif index_state != "ready":
@@ -548,12 +572,11 @@ class Upkeep:
             index=index_state,
             tokenizer=self._database.has_tokenizer,
             tokenizer_error=self._database.tokenizer_error,
-            vectors=vector_state,
-            vector_model=model.name if model else kept_model["name"] if kept_model else None,
-            vector_dimension=(
-                model.dimension if model else kept_model["dimension"] if kept_model else None
-            ),
-            vectors_ready=ready,
-            vectors_pending=pending,
+            vectors=vectors.state if vectors else "off",
+            vector_model=model.name if model else None,
+            vector_dimension=model.dimension if model else None,
+            vectors_ready=vectors.ready if vectors else 0,
+            vectors_pending=vectors.pending if vectors else 0,
+            vectors_refused=vectors.refused if vectors else 0,
             notes=tuple(notes),
         )
