@@ -19,7 +19,9 @@ from mnemogram.history.search import fetch as candidates
 from mnemogram.history.search import prefix_cost as costs
 from mnemogram.history.search import relax as relaxing
 from mnemogram.history.search import scan as scanning
+from mnemogram.history.search import searcher
 from mnemogram.history.search.rank import count_rows
+from mnemogram.history.search.routes import relaxed, words
 from mnemogram.history.search.visibility import Visibility
 from mnemogram.sqlite.database import Connection
 
@@ -47,7 +49,7 @@ def dear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "_SECONDS_PER_ROW", 1.0)
 
 
-def runs_out(monkeypatch: pytest.MonkeyPatch, name: str, module: ModuleType = search) -> None:
+def runs_out(monkeypatch: pytest.MonkeyPatch, name: str, module: ModuleType | type) -> None:
     """Make one step of a search outlast its share of the deadline."""
 
     def slow(*_: Any, **__: Any) -> None:
@@ -109,7 +111,7 @@ def test_sorting_by_time_that_takes_too_long_leaves_the_last_by_id(
     answer = history.search("billing", sort="newest", limit=10)
     assert [hit.session_id for hit in answer.results] == expected
     assert answer.complete
-    runs_out(monkeypatch, "_by_time", candidates)
+    runs_out(monkeypatch, "_by_time", candidates._Fetching)
     answer = history.search("billing", sort="newest", limit=10)
     assert [hit.session_id for hit in answer.results] == expected[:5]
     assert not answer.complete
@@ -122,7 +124,7 @@ def test_sorting_by_time_that_takes_too_long_leaves_the_last_by_id(
 def test_the_newest_are_looked_at_until_enough_pass(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs_out(monkeypatch, "_by_rank", candidates)
+    runs_out(monkeypatch, "_by_rank", candidates._Fetching)
     monkeypatch.setattr(candidates, "CANDIDATE_LIMIT", 2)
     # What am* begins is not asked for, so that the newest three matches fail the check.
     answer = history.search("billing AND am*", limit=3)
@@ -149,9 +151,9 @@ def test_beginnings_that_take_too_long_are_looked_for_by_eye(
 def test_without_a_deadline_nothing_is_dear(history: History) -> None:
     asked = q.parse("b*").phrases
     with history._database.read(timeout=None) as connection:
-        assert costs.dear_prefixes(connection, asked) == {}
+        assert costs.expensive_prefixes(connection, asked) == {}
     with history._database.read(timeout=5.0) as connection:
-        assert costs.dear_prefixes(connection, asked) == {asked[0]: 28}
+        assert costs.expensive_prefixes(connection, asked) == {asked[0]: 28}
 
 
 class _Slow:
@@ -189,12 +191,12 @@ def test_a_sample_of_long_messages_is_a_small_one(
 ) -> None:
     asked = q.parse("amb*").phrases
     with history._database.read(timeout=10.0) as connection:
-        assert costs.dear_prefixes(connection, asked) == {asked[0]: 4}
+        assert costs.expensive_prefixes(connection, asked) == {asked[0]: 4}
     clock = itertools.count()
     monkeypatch.setattr(costs.time, "monotonic", lambda: next(clock))
     with history._database.read(timeout=10.0) as connection:
         # The newest message holds it, and hardly another one was looked at.
-        assert costs.dear_prefixes(connection, asked)[asked[0]] > 4
+        assert costs.expensive_prefixes(connection, asked)[asked[0]] > 4
 
 
 def test_what_begins_too_much_is_estimated_and_not_counted(
@@ -208,7 +210,7 @@ def test_what_begins_too_much_is_estimated_and_not_counted(
         counted.append(expression)
         return count_rows(connection, table, expression)
 
-    monkeypatch.setattr(search, "count_rows", count)
+    monkeypatch.setattr(searcher, "count_rows", count)
     # 京 stands in every message, but 京的 in none: it is asked for as a lone character.
     answer = history.search("what was in 京的 ambers billings", limit=10)
     assert {hit.session_id for hit in answer.results[:4]} == {"s07", "s14", "s21", "s28"}
@@ -234,7 +236,7 @@ def test_a_store_of_few_messages_is_not_sampled(
 def test_scores_that_run_out_of_time_leave_the_order_of_the_index(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs_out(monkeypatch, "rerank")
+    runs_out(monkeypatch, "rerank", searcher)
     answer = history.search("amber cache")
     assert answer.count == 3
     assert "Scoring ran out of time" in (answer.hint or "")
@@ -245,7 +247,7 @@ def test_parts_of_a_sentence_that_run_out_of_time_leave_the_whole_ones(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history.append("whole", [Message("user", SENTENCE)])
-    runs_out(monkeypatch, "relax")
+    runs_out(monkeypatch, "relax", relaxed)
     answer = history.search(SENTENCE)
     assert [hit.session_id for hit in answer.results] == ["whole"]
     assert "not looked for in time" in (answer.hint or "")
@@ -255,7 +257,7 @@ def test_parts_of_a_sentence_that_run_out_of_time_leave_the_whole_ones(
 def test_titles_that_run_out_of_time_are_told(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs_out(monkeypatch, "title_hits")
+    runs_out(monkeypatch, "title_hits", search)
     answer = history.search("amber")
     assert answer.count == 3
     assert not answer.complete
@@ -263,11 +265,19 @@ def test_titles_that_run_out_of_time_are_told(
         history.search("nothing like it")
 
 
-@pytest.mark.parametrize("step", ["rerank", "relax", "title_hits", "dear_prefixes"])
+@pytest.mark.parametrize(
+    ("module", "step"),
+    [
+        (relaxed, "rerank"),
+        (relaxed, "relax"),
+        (search, "title_hits"),
+        (words, "expensive_prefixes"),
+    ],
+)
 def test_a_deadline_that_has_passed_is_a_timeout(
-    history: History, monkeypatch: pytest.MonkeyPatch, step: str
+    history: History, monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
 ) -> None:
-    original: Callable[..., Any] = getattr(search, step)
+    original: Callable[..., Any] = getattr(module, step)
 
     def late(*arguments: Any, **named: Any) -> Any:
         time.sleep(0.25)
@@ -278,6 +288,6 @@ def test_a_deadline_that_has_passed_is_a_timeout(
             raise QueryTimeout("the deadline passed")
         return original(*arguments, **named)
 
-    monkeypatch.setattr(search, step, late)
+    monkeypatch.setattr(module, step, late)
     with pytest.raises(QueryTimeout):
         history.search(SENTENCE, timeout=0.2)

@@ -16,6 +16,7 @@ from mnemogram._native import query as q
 from mnemogram.history import display
 from mnemogram.history.search import discover as search
 from mnemogram.history.search.request import checked_request
+from mnemogram.history.search.routes import ROUTES, words
 from mnemogram.text import STORE_OPTIONS
 
 WORDS = (
@@ -72,10 +73,9 @@ def strictly(history: History, asked: str) -> SearchResult:
         timeout=10.0,
         cursor=None,
         budget=display.DEFAULT_BUDGET,
-        cascade=False,
     )
     with history._database.read(timeout=10.0) as connection:
-        return search.discover(connection, request)
+        return search.discover(connection, request, routes=ROUTES[:1])
 
 
 def _assert_routes_agree(corpus: list[str], queries: list[str]) -> None:
@@ -121,7 +121,7 @@ def test_a_sentence_whose_words_were_counted_first_finds_the_same(
     corpus: list[str], queries: list[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_SENTENCE_WORDS", 1)
+        patch.setattr(words, "_SENTENCE_WORDS", 1)
         _assert_routes_agree(corpus, queries)
 
 
@@ -153,7 +153,7 @@ def test_a_stretch_of_a_message_of_any_length_finds_it(texts: History, data: st.
     asked = TEXTS[place][start : data.draw(st.integers(start + 1, len(TEXTS[place])))]
     matcher = q.compile(q.parse(asked, config=STORE_OPTIONS), adjacent=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_SENTENCE_WORDS", 1)
+        patch.setattr(words, "_SENTENCE_WORDS", 1)
         found = {hit.session_id for hit in strictly(texts, asked).results}
     assert found == {str(n) for n, each in enumerate(TEXTS) if matcher.matches(each)}, asked
 

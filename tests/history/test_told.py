@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mnemogram import History, Message, SearchResult, Session
 from mnemogram._native import query as q
 from mnemogram.history.schema import HIDDEN_SOURCES
-from mnemogram.history.search import discover as search
 from mnemogram.history.search.fetch import Found
+from mnemogram.history.search.searcher import Searcher
 from tests.history.support import finish
 
 ALL = ("user", "assistant", "tool")
@@ -188,7 +188,7 @@ def test_no_message_is_said_to_hold_all_where_not_all_were_read(
     def hurried(self: Any, found: Found, matcher: q.Matcher) -> None:
         found.complete = False
 
-    monkeypatch.setattr(search._Search, "_add_tails", hurried)
+    monkeypatch.setattr(Searcher, "add_tails", hurried)
     answer = history.search("amber nowhere")
     assert list(found(answer)) == ["s"]
     assert not answer.complete

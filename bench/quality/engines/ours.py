@@ -20,6 +20,7 @@ from bench.quality.engines import Found
 from mnemogram.history import display
 from mnemogram.history.search.discover import discover
 from mnemogram.history.search.request import checked_request
+from mnemogram.history.search.routes import ROUTES
 
 _BATCH = 500
 _LIMIT = 10
@@ -79,10 +80,9 @@ class Ours:
             timeout=_TIMEOUT,
             cursor=None,
             budget=display.DEFAULT_BUDGET,
-            cascade=False,
         )
         with self._history._database.read(timeout=_TIMEOUT) as connection:
-            return discover(connection, request)
+            return discover(connection, request, routes=ROUTES[:1])
 
     def versions(self) -> dict[str, str]:
         """Return the versions of the package, the tokenizer's rules and SQLite."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fetching the messages that match, from an index.
 
-What is found, here and by eye (``scanning``), is already visible to the reader: the one
+What is found, here and by scan (``scan``), is already visible to the reader: the one
 predicate of ``Visibility`` is part of every statement that fetches candidates.
 """
 
@@ -20,7 +20,7 @@ from mnemogram.history.index import state as indexes
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
 
-__all__ = ["CANDIDATE_LIMIT", "Found", "from_index", "lineages_of"]
+__all__ = ["CANDIDATE_LIMIT", "Found", "IndexQuery", "from_index", "lineages_of"]
 
 #: Candidates that are ranked before grouping; more only while lineages are missing.
 CANDIDATE_LIMIT: Final = 300
@@ -41,7 +41,7 @@ class Found:
 
     Attributes:
         exhausted: no match is left unexamined.
-        complete: every message was looked at, by an index or by eye.
+        complete: every message was looked at, by an index or by its text.
         ranked: False where ranking ran out of time and the newest were taken.
         scored: False where the exact scores ran out of time and the index's were kept.
     """
@@ -70,193 +70,289 @@ def lineages_of(candidates: Iterable[Candidate]) -> int:
 # --- by index --------------------------------------------------------------------------
 
 
-def _weights(table: str) -> str:
-    columns = len(next(each for each in indexes.INDEXES if each.name == table).columns)
-    return ", ".join(str(weight) for weight in COLUMN_WEIGHTS[:columns])
+@dataclass(frozen=True, slots=True)
+class IndexQuery:
+    """What an index is asked.
 
+    Attributes:
+        table: name of the FTS table.
+        expression: FTS5 MATCH expression.
+        check: keeps only rows whose text it matches, where the index gives a superset.
+        weights: weight of each phrase of the expression, the last one for the rest.
+    """
 
-def _score_sql(connection: Connection, table: str, weights: Sequence[float]) -> str:
-    if table == indexes.TRIGRAM.name:
-        return "0.0"  # detail=none: the check of the text ranks
-    if not connection.has_tokenizer:
-        return f"bm25({table}, {_weights(table)})"
-    phrases = "".join(f", {weight:.4f}" for weight in weights)
-    return f"recall_rank({table}, {_weights(table)}{phrases})"
+    table: str
+    expression: str
+    check: Matcher | None = None
+    weights: Sequence[float] = (1.0,)
 
-
-def _columns(score: str, moment: str) -> str:
-    """What a row of a candidate holds; the score, as FTS5 has it, is smaller when better."""
-    return f"m.id, m.role, {moment} AS moment, {score} AS score, {SESSION_COLUMNS}"
-
-
-class _Rows:
-    """Checks rows against the text where the index gives a superset only."""
-
-    def __init__(self, connection: Connection, visibility: Visibility, check: Matcher | None):
-        self._connection = connection
-        self._visibility = visibility
-        self.check = check
-
-    def admit(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
-        """Turn rows of :func:`_columns` into candidates, those whose text passes."""
-        admitted = []
-        for row_id, role, timestamp, score, *session in rows:
-            if self.check is not None and not self._passes(row_id):
-                continue
-            info = self._visibility.session(session)
-            admitted.append(Candidate(row_id, info, role, timestamp, -score))
-        return admitted
-
-    def _passes(self, row_id: int) -> bool:
-        assert self.check is not None
-        self._connection.check_deadline()
-        for columns in self._connection.execute(
-            "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
-        ):
-            return bool(self.check.matches(*columns))
-        return False
+    def score(self, connection: Connection) -> str:
+        """Return the SQL of a row's score, which is smaller when better."""
+        if self.table == indexes.TRIGRAM.name:
+            return "0.0"  # detail=none: the check of the text ranks
+        columns = len(next(each for each in indexes.INDEXES if each.name == self.table).columns)
+        of_columns = ", ".join(str(weight) for weight in COLUMN_WEIGHTS[:columns])
+        if not connection.has_tokenizer:
+            return f"bm25({self.table}, {of_columns})"
+        phrases = "".join(f", {weight:.4f}" for weight in self.weights)
+        return f"recall_rank({self.table}, {of_columns}{phrases})"
 
 
 def from_index(
     connection: Connection,
     visibility: Visibility,
-    table: str,
-    expression: str,
+    asked: IndexQuery,
     *,
     wanted: int,
     sort: str,
-    check: Matcher | None = None,
-    weights: Sequence[float] = (1.0,),
     first: int = CANDIDATE_LIMIT,
     recent: bool = False,
 ) -> Found:
     """Return the visible messages that an FTS table finds, the best of them at least.
 
     Args:
-        table: name of the FTS table.
-        expression: FTS5 MATCH expression.
         wanted: stop once this many lineages are found.
         sort: ``relevance``, ``newest`` or ``oldest``.
-        check: keeps only rows whose text it matches.
-        weights: weight of each phrase of the expression, the last one for the rest.
         first: how many of the best ranked are enough, if they hold the lineages wanted.
         recent: the newest matches belong to the best.
 
     Raises:
         QueryTimeout: not even the newest matches could be had in time.
     """
-    rows = _Rows(connection, visibility, check)
-    found = Found()
-    if sort != "relevance":
+    fetching = _Fetching(connection, visibility, asked, wanted)
+    if sort == "relevance":
+        return fetching.best(first, recent=recent)
+    return fetching.sorted(newest=sort == "newest")
+
+
+class _Fetching:
+    """One question to one index."""
+
+    def __init__(
+        self, connection: Connection, visibility: Visibility, asked: IndexQuery, wanted: int
+    ) -> None:
+        self._connection = connection
+        self._visibility = visibility
+        self._asked = asked
+        self._wanted = wanted
+
+    def best(self, first: int, *, recent: bool) -> Found:
+        found = Found()
         try:
-            with share_of_deadline(connection, _SORTING_SHARE):
-                if _by_id(connection, visibility, table, expression, rows, wanted, sort, found):
-                    return found
-                return _by_time(connection, visibility, table, expression, rows, wanted, sort)
+            with share_of_deadline(self._connection, _RANKING_SHARE):
+                score = self._asked.score(self._connection)
+                self._by_rank(score, first, found)
+                if recent and not found.exhausted:
+                    found.add(self._newest(CANDIDATE_LIMIT, score))
         except QueryTimeout:
-            connection.check_deadline()
+            self._connection.check_deadline()
+            if found.candidates:
+                found.exhausted = False
+            else:
+                found = self._newest(self._wanted)
+                found.ranked = False
+        return found
+
+    def sorted(self, *, newest: bool) -> Found:
+        found = Found()
+        try:
+            with share_of_deadline(self._connection, _SORTING_SHARE):
+                if self._by_id(found, newest=newest):
+                    return found
+                return self._by_time(newest=newest)
+        except QueryTimeout:
+            self._connection.check_deadline()
             if not found.candidates:
                 raise
             found.exhausted = found.complete = False
             return found
-    try:
-        with share_of_deadline(connection, _RANKING_SHARE):
-            score = _score_sql(connection, table, weights)
-            _by_rank(connection, visibility, table, expression, score, rows, wanted, first, found)
-            if recent and not found.exhausted:
-                found.add(
-                    _newest(connection, visibility, table, expression, rows, CANDIDATE_LIMIT, score)
+
+    # -- rows
+
+    def _select(self, end: str, *, score: str = "0.0", moment: str = "", more: str = "") -> str:
+        """Return the statement for the visible matches: what a candidate is made of.
+
+        Args:
+            end: how they are grouped, ordered and limited.
+            moment: SQL of the time; the message's own by default.
+            more: further conditions.
+        """
+        table = self._asked.table
+        where, _ = self._visibility.predicate()
+        return (
+            f"SELECT m.id, m.role, {moment or self._visibility.moment} AS moment,"
+            f" {score} AS score, {SESSION_COLUMNS}"
+            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
+            " CROSS JOIN sessions AS s ON s.id = m.session_id"
+            f" WHERE {table} MATCH :expression AND {where}{more} {end}"
+        )
+
+    def _rows(self, statement: str, **others: Any) -> apsw.Cursor:
+        _, bindings = self._visibility.predicate()
+        return self._connection.execute(
+            statement, {**bindings, "expression": self._asked.expression, **others}
+        )
+
+    def _admitted(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
+        """Turn rows of :meth:`_select` into candidates, those whose text passes the check."""
+        admitted = []
+        for row_id, role, timestamp, score, *session in rows:
+            if self._asked.check is not None and not self._passes(self._asked.check, row_id):
+                continue
+            info = self._visibility.session(session)
+            admitted.append(Candidate(row_id, info, role, timestamp, -score))
+        return admitted
+
+    def _passes(self, check: Matcher, row_id: int) -> bool:
+        self._connection.check_deadline()
+        for columns in self._connection.execute(
+            "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
+        ):
+            return bool(check.matches(*columns))
+        return False
+
+    # -- by relevance
+
+    def _by_rank(self, score: str, first: int, found: Found) -> None:
+        """Rank all matches by their postings, then filter the best; go on while too few are left.
+
+        The first round ranks without looking at a single message. Later rounds filter
+        first and leave out the sessions already found, so that each round brings new
+        lineages, however talkative one session is.
+        """
+        table, expression = self._asked.table, self._asked.expression
+        # Newest first, so that of equal scores the newest stay and the sorter keeps what it
+        # has; sorting by (score, rowid DESC) would make it take in nearly every row.
+        best: list[tuple[int, float]] = list(
+            self._connection.execute(
+                f"SELECT id, score FROM (SELECT rowid AS id, {score} AS score FROM {table}"
+                f" WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT -1) ORDER BY score LIMIT ?",
+                (expression, CANDIDATE_LIMIT),
+            )
+        )
+        if len(best) > first or len(best) == CANDIDATE_LIMIT:
+            best = _newest_of_ties(self._connection, table, expression, score, best)
+        where, bindings = self._visibility.predicate()
+        failed: set[int] = set()
+        looked = 0
+        for part in (best[:first], best[first:]):
+            if looked and lineages_of(found.candidates) >= self._wanted:
+                break
+            looked += len(part)
+            shown = list(
+                self._connection.execute(
+                    f"SELECT m.id, m.role, {self._visibility.moment}, best.value ->> 1,"
+                    f" {SESSION_COLUMNS} FROM json_each(:best) AS best"
+                    " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
+                    f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
+                    {**bindings, "best": json.dumps(part)},
                 )
-    except QueryTimeout:
-        connection.check_deadline()
-        if found.candidates:
+            )
+            admitted = self._admitted(shown)
+            found.candidates += admitted
+            failed |= {row[0] for row in shown} - {each.id for each in admitted}
+        if looked == len(best) < CANDIDATE_LIMIT:
+            return
+        found.exhausted = False
+        statement = self._select(
+            "ORDER BY score, moment DESC, m.id DESC LIMIT :limit",
+            score=score,
+            more=" AND m.session_id NOT IN (SELECT value FROM json_each(:known))"
+            " AND m.id NOT IN (SELECT value FROM json_each(:failed))",
+        )
+        for _ in range(_MOST_ROUNDS):
+            if lineages_of(found.candidates) >= self._wanted:
+                return
+            more = list(
+                self._rows(
+                    statement,
+                    known=json.dumps(sorted({c.session.id for c in found.candidates})),
+                    failed=json.dumps(sorted(failed)),
+                    limit=CANDIDATE_LIMIT,
+                )
+            )
+            admitted = self._admitted(more)
+            found.candidates += admitted
+            failed |= {row[0] for row in more} - {each.id for each in admitted}
+            if len(more) < CANDIDATE_LIMIT:
+                found.exhausted = True
+                return
+
+    def _newest(self, wanted: int, score: str = "0.0") -> Found:
+        """The last matches by id, which FTS5 gives one by one without ranking them."""
+        found = Found()
+        cursor = self._rows(self._select(f"ORDER BY {self._asked.table}.rowid DESC", score=score))
+        try:
+            for row in cursor:
+                admitted = self._admitted([row])
+                found.candidates += admitted
+                enough = len(found.candidates) >= CANDIDATE_LIMIT
+                if admitted and (enough or lineages_of(found.candidates) >= wanted):
+                    found.exhausted = False
+                    break
+        except (QueryTimeout, apsw.InterruptError):
+            if not found.candidates:
+                raise
             found.exhausted = False
+        return found
+
+    # -- by time
+
+    def _by_id(self, found: Found, *, newest: bool) -> bool:
+        """The last (or first) matches by id, where ids run with time as far as they matter.
+
+        FTS5 gives matches in the order of ids one by one, so common words cost nothing.
+        False where a message not looked at may have a time that would bring it forward, as
+        after an import of older conversations, or where one session holds too many of them.
+        """
+        order, later, beyond = ("DESC", ">", "<") if newest else ("ASC", "<", ">")
+        edges: dict[int, int] = {}
+        last = 0
+        matches = self._rows(self._select(f"ORDER BY {self._asked.table}.rowid {order}"))
+        for looked, row in enumerate(matches):
+            last = row[0]
+            for candidate in self._admitted([row]):
+                found.candidates.append(candidate)
+                root, moment = candidate.session.root, candidate.timestamp
+                if not candidate.session.unattended and moment is not None:
+                    edge = edges.get(root, moment)
+                    edges[root] = max(edge, moment) if newest else min(edge, moment)
+            if len(edges) >= self._wanted:
+                break
+            if looked >= _MOST_BY_ID:
+                return False
         else:
-            found = _newest(connection, visibility, table, expression, rows, wanted)
-            found.ranked = False
-    return found
-
-
-def _by_rank(
-    connection: Connection,
-    visibility: Visibility,
-    table: str,
-    expression: str,
-    score: str,
-    rows: _Rows,
-    wanted: int,
-    first: int,
-    found: Found,
-) -> None:
-    """Rank all matches by their postings, then filter the best; go on while too few are left.
-
-    The first round ranks without looking at a single message. Later rounds filter
-    first and leave out the sessions already found, so that each round brings new
-    lineages, however talkative one session is.
-    """
-    # Newest first, so that of equal scores the newest stay and the sorter keeps what it
-    # has; sorting by (score, rowid DESC) would make it take in nearly every row.
-    best: list[tuple[int, float]] = list(
-        connection.execute(
-            f"SELECT id, score FROM (SELECT rowid AS id, {score} AS score FROM {table}"
-            f" WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT -1) ORDER BY score LIMIT ?",
-            (expression, CANDIDATE_LIMIT),
+            return True
+        found.exhausted = False
+        worst = min(edges.values()) if newest else max(edges.values())
+        out_of_order = self._connection.one(
+            "SELECT 1 FROM messages INDEXED BY messages_by_time"
+            f" WHERE timestamp {later} ? AND id {beyond} ?"
+            " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
+            (worst, last),
         )
-    )
-    if len(best) > first or len(best) == CANDIDATE_LIMIT:
-        best = _newest_of_ties(connection, table, expression, score, best)
-    where, bindings = visibility.predicate()
-    failed: set[int] = set()
-    looked = 0
-    for part in (best[:first], best[first:]):
-        if looked and lineages_of(found.candidates) >= wanted:
-            break
-        looked += len(part)
-        shown = list(
-            connection.execute(
-                f"SELECT {_columns('best.value ->> 1', visibility.moment)}"
-                " FROM json_each(:best) AS best"
-                " CROSS JOIN messages AS m ON m.id = best.value ->> 0"
-                f" CROSS JOIN sessions AS s ON s.id = m.session_id WHERE {where}",
-                {**bindings, "best": json.dumps(part)},
+        return not out_of_order
+
+    def _by_time(self, *, newest: bool) -> Found:
+        """The latest (or earliest) match of every session: one pass over the matches."""
+        edge, order = ("max", "DESC") if newest else ("min", "ASC")
+        found = Found()
+        if self._asked.check is None:
+            statement = self._select(
+                f"GROUP BY m.session_id ORDER BY moment {order} NULLS LAST",
+                moment=f"{edge}({self._visibility.moment})",
             )
-        )
-        admitted = rows.admit(shown)
-        found.candidates += admitted
-        failed |= {row[0] for row in shown} - {each.id for each in admitted}
-    if looked == len(best) < CANDIDATE_LIMIT:
-        return
-    found.exhausted = False
-    statement = (
-        f"SELECT {_columns(score, visibility.moment)}"
-        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
-        " CROSS JOIN sessions AS s ON s.id = m.session_id"
-        f" WHERE {table} MATCH :expression AND {where}"
-        " AND m.session_id NOT IN (SELECT value FROM json_each(:known))"
-        " AND m.id NOT IN (SELECT value FROM json_each(:failed))"
-        " ORDER BY score, moment DESC, m.id DESC LIMIT :limit"
-    )
-    for _ in range(_MOST_ROUNDS):
-        if lineages_of(found.candidates) >= wanted:
-            return
-        more = list(
-            connection.execute(
-                statement,
-                {
-                    **bindings,
-                    "expression": expression,
-                    "known": json.dumps(sorted({c.session.id for c in found.candidates})),
-                    "failed": json.dumps(sorted(failed)),
-                    "limit": CANDIDATE_LIMIT,
-                },
-            )
-        )
-        admitted = rows.admit(more)
-        found.candidates += admitted
-        failed |= {row[0] for row in more} - {each.id for each in admitted}
-        if len(more) < CANDIDATE_LIMIT:
-            found.exhausted = True
-            return
+        else:
+            statement = self._select(f"ORDER BY moment {order} NULLS LAST, m.id {order}")
+        for row in self._rows(statement):
+            found.candidates += self._admitted([row])
+            if lineages_of(found.candidates) >= self._wanted:
+                found.exhausted = False
+                break
+        return found
+
+
+# --- equal scores ----------------------------------------------------------------------
 
 
 def _moments(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
@@ -321,126 +417,3 @@ def _newest_among(connection: Connection, ids: set[int], wanted: int) -> dict[in
         return found
     moments = _moments(connection, ids)
     return dict(sorted(moments.items(), key=lambda pair: (-pair[1], -pair[0]))[:wanted])
-
-
-def _newest(
-    connection: Connection,
-    visibility: Visibility,
-    table: str,
-    expression: str,
-    rows: _Rows,
-    wanted: int,
-    score: str = "0.0",
-) -> Found:
-    """The last matches by id, which FTS5 gives one by one without ranking them."""
-    where, bindings = visibility.predicate()
-    found = Found()
-    cursor = connection.execute(
-        f"SELECT {_columns(score, visibility.moment)}"
-        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
-        " CROSS JOIN sessions AS s ON s.id = m.session_id"
-        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid DESC",
-        {**bindings, "expression": expression},
-    )
-    try:
-        for row in cursor:
-            admitted = rows.admit([row])
-            found.candidates += admitted
-            enough = len(found.candidates) >= CANDIDATE_LIMIT
-            if admitted and (enough or lineages_of(found.candidates) >= wanted):
-                found.exhausted = False
-                break
-    except (QueryTimeout, apsw.InterruptError):
-        if not found.candidates:
-            raise
-        found.exhausted = False
-    return found
-
-
-def _by_id(
-    connection: Connection,
-    visibility: Visibility,
-    table: str,
-    expression: str,
-    rows: _Rows,
-    wanted: int,
-    sort: str,
-    found: Found,
-) -> bool:
-    """The last (or first) matches by id, where ids run with time as far as they matter.
-
-    FTS5 gives matches in the order of ids one by one, so common words cost nothing.
-    False where a message not looked at may have a time that would bring it forward, as
-    after an import of older conversations, or where one session holds too many of them.
-    """
-    where, bindings = visibility.predicate()
-    order, later, beyond = ("DESC", ">", "<") if sort == "newest" else ("ASC", "<", ">")
-    edges: dict[int, int] = {}
-    last = 0
-    matches = connection.execute(
-        f"SELECT {_columns('0.0', visibility.moment)}"
-        f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
-        " CROSS JOIN sessions AS s ON s.id = m.session_id"
-        f" WHERE {table} MATCH :expression AND {where} ORDER BY {table}.rowid {order}",
-        {**bindings, "expression": expression},
-    )
-    for looked, row in enumerate(matches):
-        last = row[0]
-        for candidate in rows.admit([row]):
-            found.candidates.append(candidate)
-            root, moment = candidate.session.root, candidate.timestamp
-            if not candidate.session.unattended and moment is not None:
-                edge = edges.get(root, moment)
-                edges[root] = max(edge, moment) if sort == "newest" else min(edge, moment)
-        if len(edges) >= wanted:
-            break
-        if looked >= _MOST_BY_ID:
-            return False
-    else:
-        return True
-    found.exhausted = False
-    worst = min(edges.values()) if sort == "newest" else max(edges.values())
-    out_of_order = connection.one(
-        "SELECT 1 FROM messages INDEXED BY messages_by_time"
-        f" WHERE timestamp {later} ? AND id {beyond} ?"
-        " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
-        (worst, last),
-    )
-    return not out_of_order
-
-
-def _by_time(
-    connection: Connection,
-    visibility: Visibility,
-    table: str,
-    expression: str,
-    rows: _Rows,
-    wanted: int,
-    sort: str,
-) -> Found:
-    """The latest (or earliest) match of every session: one pass over the matches."""
-    where, bindings = visibility.predicate()
-    edge, order = ("max", "DESC") if sort == "newest" else ("min", "ASC")
-    found = Found()
-    if rows.check is None:
-        statement = (
-            f"SELECT {_columns('0.0', f'{edge}({visibility.moment})')}"
-            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
-            " CROSS JOIN sessions AS s ON s.id = m.session_id"
-            f" WHERE {table} MATCH :expression AND {where}"
-            f" GROUP BY m.session_id ORDER BY moment {order} NULLS LAST"
-        )
-    else:
-        statement = (
-            f"SELECT {_columns('0.0', visibility.moment)}"
-            f" FROM {table} CROSS JOIN messages AS m ON m.id = {table}.rowid"
-            " CROSS JOIN sessions AS s ON s.id = m.session_id"
-            f" WHERE {table} MATCH :expression AND {where}"
-            f" ORDER BY moment {order} NULLS LAST, m.id {order}"
-        )
-    for row in connection.execute(statement, {**bindings, "expression": expression}):
-        found.candidates += rows.admit([row])
-        if lineages_of(found.candidates) >= wanted:
-            found.exhausted = False
-            break
-    return found

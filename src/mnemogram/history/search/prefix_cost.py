@@ -16,7 +16,7 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.sqlite.database import Connection
 
-__all__ = ["dear_prefixes", "frequent_prefixes"]
+__all__ = ["expensive_prefixes", "frequent_prefixes"]
 
 #: Seconds to merge one row's postings of a prefix, on a slow day (measured 0.3 to 0.8 us).
 _SECONDS_PER_ROW: Final = 1e-6
@@ -85,7 +85,7 @@ def frequent_prefixes(
     }
 
 
-def dear_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> dict[q.Phrase, int]:
+def expensive_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> dict[q.Phrase, int]:
     """Return the phrases whose prefixes cannot all be merged in time, the dearest ones.
 
     Args:

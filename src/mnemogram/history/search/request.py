@@ -43,7 +43,6 @@ class Request:
     fingerprint: str
     budget: int
     recency: int | None = None
-    cascade: bool = True
 
     @property
     def narrowed(self) -> list[str]:
@@ -153,7 +152,6 @@ def checked_request(
     cursor: str | None,
     budget: int,
     recency: timedelta | float | None = None,
-    cascade: bool = True,
 ) -> Request:
     """Return the arguments of a search, checked.
 
@@ -202,5 +200,4 @@ def checked_request(
         fingerprint=fingerprint,
         budget=budget,
         recency=_half_life(recency),
-        cascade=cascade,
     )
