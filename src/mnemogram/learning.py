@@ -347,8 +347,8 @@ def _save(connection: Connection, state: _State) -> None:
 
 def _read(connection: Connection, session: int, start: int, last: int) -> Turn | None:
     key = connection.one("SELECT key FROM sessions WHERE id = ?", (session,))
-    rows = list(connection.execute(_TURN, (session, start, last)))
-    if key is None or not any(row[2] == "tool" for row in rows):
+    rows = [display.MessageRow(*row) for row in connection.execute(_TURN, (session, start, last))]
+    if key is None or not any(row.role == "tool" for row in rows):
         return None
     return Turn(str(key), tuple(display.evidence(row, MESSAGE_CHARS) for row in rows))
 

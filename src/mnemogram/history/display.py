@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mnemogram.history.models import EvidenceMessage, SearchHit
+from mnemogram.history.models import EvidenceMessage, Role, SearchHit, State
 from mnemogram.moments import format_time
 from mnemogram.text import cut, cut_around
 
@@ -18,6 +18,7 @@ __all__ = [
     "MESSAGE_COLUMNS",
     "READ_CHARS",
     "WINDOW_CHARS",
+    "MessageRow",
     "evidence",
     "fit_hits",
     "fit_messages",
@@ -37,14 +38,29 @@ _SMALLEST_CAP: Final = 120
 _SHELL_BYTES: Final = 600
 _CHARACTER_BYTES: Final = 6  # \u0000
 
-#: What :func:`evidence` needs of a row of ``messages AS m``.
+#: The columns of a :class:`MessageRow`, of ``messages AS m``.
 MESSAGE_COLUMNS: Final = (
     "m.id, m.uid, m.role, m.timestamp, m.state, m.provenance, m.content,"
     " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status,"
     " m.id IN (SELECT id FROM untimed)"
 )
 
-Row = tuple[Any, ...]
+
+class MessageRow(NamedTuple):
+    """A stored message as evidence needs it; ``timestamp`` is in microseconds."""
+
+    id: int
+    uid: str
+    role: Role
+    timestamp: int
+    state: State
+    provenance: str
+    content: str
+    tool_name: str | None
+    tool_call_id: str | None
+    tool_calls: str | None
+    tool_status: str | None
+    is_untimed: int
 
 
 def _shown_calls(text: str | None, cap: int) -> Any:
@@ -61,31 +77,30 @@ def _shown_calls(text: str | None, cap: int) -> Any:
 
 
 def evidence(
-    row: Row, cap: int, *, anchor: bool = False, span: tuple[int, int] | None = None
+    row: MessageRow, cap: int, *, anchor: bool = False, span: tuple[int, int] | None = None
 ) -> EvidenceMessage:
-    """Return a row of :data:`MESSAGE_COLUMNS` as it is shown.
+    """Return a stored message as it is shown.
 
     Args:
         cap: most code points of the content to show.
         span: code points of a match that the cut must keep in sight.
     """
-    content = row[6]
-    if span is not None and len(content) > cap:
-        shown, truncated, length, _ = cut_around(content, cap, *span)
+    if span is not None and len(row.content) > cap:
+        shown, truncated, length, _ = cut_around(row.content, cap, *span)
     else:
-        shown, truncated, length = cut(content, cap)
+        shown, truncated, length = cut(row.content, cap)
     return EvidenceMessage(
-        id=row[0],
-        uid=row[1],
-        role=row[2],
-        timestamp=None if row[11] else format_time(row[3]),
-        state=row[4],
-        provenance=row[5],
+        id=row.id,
+        uid=row.uid,
+        role=row.role,
+        timestamp=None if row.is_untimed else format_time(row.timestamp),
+        state=row.state,
+        provenance=row.provenance,
         content=shown,
-        tool_name=row[7],
-        tool_call_id=row[8],
-        tool_calls=_shown_calls(row[9], min(cap, TOOL_CALLS_CHARS)),
-        tool_status=row[10],
+        tool_name=row.tool_name,
+        tool_call_id=row.tool_call_id,
+        tool_calls=_shown_calls(row.tool_calls, min(cap, TOOL_CALLS_CHARS)),
+        tool_status=row.tool_status,
         anchor=anchor,
         content_truncated=truncated,
         original_content_chars=length,

@@ -102,42 +102,42 @@ def checked_int(value: Any, name: str, low: int, high: int) -> int:
     return value
 
 
-def message_row(connection: Connection, message_id: int) -> tuple[Any, ...]:
-    """Return the columns of one message, as ``display.evidence`` takes them.
+def message_row(connection: Connection, message_id: int) -> display.MessageRow:
+    """Return the columns of one message, as evidence needs them.
 
     Raises:
         AnchorNotInHistory: there is no such message.
     """
-    row: tuple[Any, ...]
     for row in connection.execute(_ONE, (message_id,)):
-        return row
+        return display.MessageRow(*row)
     raise AnchorNotInHistory(f"no message {message_id} in this history")
 
 
-def place_of(row: tuple[Any, ...]) -> Place:
+def place_of(row: display.MessageRow) -> Place:
     """Return where the message of a row stands."""
-    return row[3], row[0]
+    return row.timestamp, row.id
 
 
 def rows_before(
     connection: Connection, session: int, place: Place, limit: int
-) -> list[tuple[Any, ...]]:
+) -> list[display.MessageRow]:
     """Return the last messages of a session before a place, in their order."""
     return _rows(connection, _BEFORE, session, place, limit)
 
 
 def rows_after(
     connection: Connection, session: int, place: Place, limit: int
-) -> list[tuple[Any, ...]]:
+) -> list[display.MessageRow]:
     """Return the first messages of a session after a place, in their order."""
     return _rows(connection, _AFTER, session, place, limit)
 
 
 def _rows(
     connection: Connection, statement: str, session: int, place: Place, limit: int
-) -> list[tuple[Any, ...]]:
+) -> list[display.MessageRow]:
     bindings = {"session": session, "time": place[0], "id": place[1], "limit": limit}
-    return sorted(connection.execute(statement, bindings), key=place_of)
+    rows = (display.MessageRow(*row) for row in connection.execute(statement, bindings))
+    return sorted(rows, key=place_of)
 
 
 def shown_count(connection: Connection, session: int) -> int:
@@ -145,7 +145,7 @@ def shown_count(connection: Connection, session: int) -> int:
     return int(connection.one(_SHOWN_COUNT, (session,)) or 0)
 
 
-def counts_around(connection: Connection, session: int, row: tuple[Any, ...]) -> tuple[int, int]:
+def counts_around(connection: Connection, session: int, row: display.MessageRow) -> tuple[int, int]:
     """Return how many messages of a session stand before and after the one of a row.
 
     Of a long session only the side that seems shorter is walked over.
@@ -164,7 +164,7 @@ def counts_around(connection: Connection, session: int, row: tuple[Any, ...]) ->
 def window_around(
     connection: Connection,
     session_id: int,
-    anchor: tuple[Any, ...],
+    anchor: display.MessageRow,
     window: int,
     *,
     span: tuple[int, int] | None = None,

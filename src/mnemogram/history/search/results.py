@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from mnemogram._native import query as q
 from mnemogram.history import display, reading
@@ -31,18 +31,19 @@ def _bookends(connection: Connection, session: int, *, first: bool) -> tuple[Evi
     return tuple(display.evidence(row, display.BOOKEND_CHARS) for row in rows)
 
 
-def _snippet(row: tuple[Any, ...], marker: q.Matcher | None) -> tuple[str, tuple[int, int] | None]:
+def _snippet(
+    row: display.MessageRow, marker: q.Matcher | None
+) -> tuple[str, tuple[int, int] | None]:
     """Excerpt around the match, and the match's place in the content."""
-    content, tool_name, tool_calls = row[6], row[7], row[9]
     if marker is not None:
-        for text in (content, tool_calls, tool_name):
+        for text in (row.content, row.tool_calls, row.tool_name):
             if not text:
                 continue
             hits = marker.occurrences(text, limit=1)
             if hits:
-                span = (hits[0][1], hits[0][2]) if text is content else None
+                span = (hits[0][1], hits[0][2]) if text is row.content else None
                 return excerpt(text, marker, width=SNIPPET_CHARS), span
-    return cut(content, SNIPPET_CHARS)[0], None
+    return cut(row.content, SNIPPET_CHARS)[0], None
 
 
 def _hit(
@@ -76,7 +77,7 @@ def _hit(
         source=session.source,
         model=session.model,
         when=format_time(candidate.timestamp),
-        matched_role=row[2],
+        matched_role=row.role,
         match_message_id=candidate.id,
         snippet=snippet,
         score=round(candidate.score, 6),
