@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -125,11 +126,66 @@ def test_files_that_were_open_to_others_are_closed_to_them(tmp_path: Path) -> No
     directory = user_directory(tmp_path / "root", user_key("u1"))
     file = directory / "state.db"
     History.open(file).close()
-    for each in (file, directory, directory.parent, tmp_path / "root"):
-        os.chmod(each, 0o777)
+    for each in (file, directory, directory.parent):
+        os.chmod(each, each.stat().st_mode | 0o077)
     History.open(user_directory(tmp_path / "root", user_key("u1")) / "state.db").close()
     assert mode(file) == 0o600
     assert {mode(each) for each in (directory, directory.parent, tmp_path / "root")} == {0o700}
+
+
+@pytest.mark.parametrize("before", [0o755, 0o1777, 0o500 | 0o200, 0o2775])
+def test_a_root_that_was_there_keeps_its_mode(tmp_path: Path, before: int) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    os.chmod(root, before)
+    with mnemogram.open(root) as home:
+        fill(home.history("u1"), 1)
+    assert stat.S_IMODE(root.stat().st_mode) == before
+    assert {mode(each) for each in root.rglob("*") if each.is_dir()} == {0o700}
+
+
+@pytest.mark.parametrize("before", [0o600, 0o400, 0o444, 0o640])
+def test_opening_never_makes_a_file_more_open(path: Path, before: int) -> None:
+    with History.open(path) as history:
+        fill(history, 1)
+    for read_only in (True, False):
+        os.chmod(path, before)
+        History.open(path, read_only=read_only).close()
+        assert mode(path) == (before if read_only else before & 0o600)
+
+
+def test_a_file_of_another_program_keeps_its_mode(path: Path) -> None:
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    os.chmod(path, 0o664)
+    with pytest.raises(StorageUnavailable, match="another program"):
+        History.open(path)
+    assert mode(path) == 0o664
+
+
+def test_reading_leaves_nothing_beside_the_file(path: Path) -> None:
+    with History.open(path) as history:
+        fill(history, 3)
+    before = {each: each.stat().st_mtime_ns for each in path.parent.iterdir()}
+    with History.open(path, read_only=True) as history:
+        assert history.search("no0").count == 1
+    assert {each: each.stat().st_mtime_ns for each in path.parent.iterdir()} == before
+
+
+def test_reading_keeps_what_a_killed_writer_left_in_the_wal(path: Path) -> None:
+    code = """
+        import os, sys
+        from mnemogram import History, Message
+        history = History.open(sys.argv[1])
+        history.append("s", [Message("user", "written last", uid="1")])
+        os._exit(0)
+    """
+    outcome(start(code, path))
+    assert Path(f"{path}-wal").stat().st_size
+    for _ in range(2):
+        with History.open(path, read_only=True) as history:
+            assert history.search("written last").count == 1
 
 
 # --- opening ---------------------------------------------------------------------------
@@ -270,8 +326,8 @@ def test_a_folder_without_permission_is_said_to_be_one(tmp_path: Path) -> None:
             os.setuid(65534)
         for read_only in (False, True):
             try:
-                History.open(sys.argv[1], read_only=read_only).close()
-                print("opened")
+                with History.open(sys.argv[1], read_only=read_only) as history:
+                    print("found", history.search("no0").count, *history.status().notes)
             except StorageUnavailable as error:
                 print(str(error), error.hint)
     """
@@ -286,8 +342,8 @@ def test_a_folder_without_permission_is_said_to_be_one(tmp_path: Path) -> None:
     finally:
         os.chmod(folder, 0o700)
     assert "permission" in writing
-    assert "no permission to write in" in reading
-    assert "backup()" in reading
+    assert "found 1" in reading
+    assert "cannot be written here" in reading
 
 
 def test_where_wal_cannot_work_a_rollback_journal_is_used_and_said(

@@ -36,7 +36,7 @@ class Mnemogram:
     falls out is closed once nobody holds it any more. Safe for threads.
 
     Args:
-        root: directory of all users; made private (0700).
+        root: directory of all users; made (0700) where it is missing.
         key_secret: makes directory names an HMAC of the user's id.
         max_open: how many stores stay open at once, of each kind. Those that are idle
             are closed earlier where the process would run out of file descriptors.
@@ -101,7 +101,7 @@ class Mnemogram:
         )
 
     def user_directory(self, user_id: str) -> Path:
-        """Return the directory of a user's files, made private from the root down."""
+        """Return the directory of a user's files, made private below the root."""
         key = database.user_key(user_id, key_secret=self._key_secret)
         return database.user_directory(self.root, key)
 

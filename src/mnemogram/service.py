@@ -167,7 +167,7 @@ class MnemogramService:
     """All users' stores for an async program; an async context manager.
 
     Args:
-        root: directory of all users; made private (0700).
+        root: directory of all users; made (0700) where it is missing.
         workers: threads that storage runs on.
         upkeep: do background upkeep after writes and, for idle users, every hour.
         upkeep_batch: messages in one step of upkeep.

@@ -167,11 +167,12 @@ def test_wrong_usage_has_a_status_of_its_own(talk: Run, arguments: tuple[str, ..
     assert "Error: " in done.err
 
 
-def test_a_missing_user_is_wrong_usage(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_person_needs_no_name(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MNEMOGRAM_USER")
-    done = run("browse")
-    assert done.code == 2
-    assert "--user" in done.err
+    assert run("append", "--session", "s", "dentist on friday").code == 0
+    assert run("search", "dentist").code == 0
+    assert run("search", "dentist", "--user", "me").code == 0
+    assert run("search", "dentist", "--user", "other").code == 3
 
 
 @pytest.mark.parametrize("user", ["system", " ", ""])
@@ -184,6 +185,60 @@ def test_looking_for_an_unknown_user_makes_no_directory(run: Run, tmp_path: Path
     assert done.code == 3
     assert "nobody" in done.err
     assert not (tmp_path / "home").exists()
+
+
+def test_an_empty_file_is_an_error_and_not_nothing_found(talk: Run, tmp_path: Path) -> None:
+    (file,) = (tmp_path / "home").rglob("state.db")
+    file.write_bytes(b"")
+    for verb in (("search", "牙医"), ("browse",), ("read", "s1"), ("status",)):
+        done = talk(*verb)
+        assert (done.code, done.out) == (1, "")
+        assert "is empty" in done.err
+        assert talk(*verb, "--json").json["error"] == "storage_unavailable"
+
+
+def test_reading_verbs_change_no_file_and_no_mode(talk: Run, tmp_path: Path) -> None:
+    (file,) = (tmp_path / "home").rglob("state.db")
+    talk("memory", "commit", "Bob", "likes", "tea")
+    file.chmod(0o400)
+    home = tmp_path / "home"
+    home.chmod(0o755)
+
+    def state() -> dict[str, tuple[int, int, bytes | None]]:
+        return {
+            str(each): (
+                each.stat().st_mode,
+                each.stat().st_mtime_ns,
+                each.read_bytes() if each.is_file() else None,
+            )
+            for each in [home, *home.rglob("*")]
+        }
+
+    before = state()
+    for verb in (
+        ("search", "牙医"),
+        ("browse",),
+        ("read", "s1"),
+        ("scroll", "s1", "1"),
+        ("status",),
+        ("export", tmp_path / "out.jsonl"),
+        ("backup", tmp_path / "copy.db"),
+        ("delete", "s1"),
+        ("delete", "--everything"),
+        ("expire", "--before", "2027-01-01"),
+        ("repair",),
+        ("memory", "recall", "Bob"),
+        ("scene", "list"),
+    ):
+        done = talk(*verb)
+        assert done.code in (0, 3), (verb, done)
+        assert state().keys() == before.keys(), verb
+    after = state()
+    folders = {name for name in before if before[name][2] is None}
+    assert {name: after[name] for name in after.keys() - folders} == {
+        name: before[name] for name in before.keys() - folders
+    }
+    assert {name: after[name][0] for name in folders} == {name: before[name][0] for name in folders}
 
 
 def test_users_are_apart(talk: Run) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "FAILURE",
     "NOTHING",
     "OK",
+    "ONLY_USER",
     "USAGE",
     "Env",
     "UserNotFound",
@@ -42,13 +43,14 @@ FAILURE: Final = 1
 USAGE: Final = 2
 NOTHING: Final = 3
 
+#: Whose memory it is where nobody says, as on a machine with one user.
+ONLY_USER: Final = "me"
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class UserNotFound(NotFound):
     """Nothing was ever stored for the user."""
-
-    default_hint = "Check --user and --root, or import or append something first."
 
 
 def default_root() -> Path:
@@ -79,16 +81,14 @@ class Env:
 
     @property
     def user(self) -> str:
-        """The user's id.
+        """The user's id; :data:`ONLY_USER` where none was given."""
+        return ONLY_USER if self._user is None else self._user
 
-        Raises:
-            UsageError: it was not given.
-        """
-        if self._user is None:
-            raise click.UsageError(
-                "Missing option '--user' (or the variable MNEMOGRAM_USER): whose memory is it?"
-            )
-        return self._user
+    @property
+    def directory(self) -> Path:
+        """Where the user's files are, if there are any."""
+        secret = os.environ.get("MNEMOGRAM_KEY_SECRET") or None
+        return self.root / "users" / database.user_key(self.user, key_secret=secret)
 
     @contextmanager
     def home(self) -> Iterator[mnemogram.Mnemogram]:
@@ -98,22 +98,40 @@ class Env:
             yield home
 
     @contextmanager
-    def history(self, *, create: bool = False) -> Iterator[History]:
-        """Give the user's history, and close it.
+    def history(self, *, write: bool = False, create: bool = False) -> Iterator[History]:
+        """Give the user's history, and close it; read-only unless ``write``.
 
         Args:
+            write: whether the verb changes anything.
             create: make it where there is none; a verb that only reads leaves no
                 directory behind for a mistyped name.
 
         Raises:
             UserNotFound: there is none and it is not to be made.
         """
-        secret = os.environ.get("MNEMOGRAM_KEY_SECRET") or None
-        key = database.user_key(self.user, key_secret=secret)
-        with self.home() as home:
-            if not create and not (home.root / "users" / key / "state.db").exists():
-                raise UserNotFound(f"no history of user {self.user!r} in {home.root}")
-            yield home.history(self.user)
+        path = self.directory / "state.db"
+        if not create and not path.exists():
+            raise self.unknown("history")
+        if write or create:
+            with self.home() as home:
+                yield home.history(self.user)
+        else:
+            with History.open(path, read_only=True) as history:
+                if history.immutable:
+                    self.say("Read as it stands: the file cannot be written here.", "dim")
+                yield history
+
+    def unknown(self, what: str) -> UserNotFound:
+        """Return the error for a user of whom nothing is stored."""
+        try:
+            others = len(list((self.root / "users").iterdir()))
+        except OSError:
+            others = 0
+        if others:
+            hint = f"Something of {others:,} other users is there: check --user and --root."
+        else:
+            hint = "Import or append something first: mnemogram import FILE."
+        return UserNotFound(f"no {what} of user {self.user!r} in {self.root}", hint=hint)
 
     def emit(self, value: Mapping[str, Any]) -> None:
         """Write a JSON answer."""
@@ -169,7 +187,9 @@ def _root(function: _F) -> _F:
 
 def _user(function: _F) -> _F:
     return click.option(
-        "--user", envvar="MNEMOGRAM_USER", help="Whose memory it is (or $MNEMOGRAM_USER)."
+        "--user",
+        envvar="MNEMOGRAM_USER",
+        help=f"Whose memory it is (or $MNEMOGRAM_USER); {ONLY_USER!r} by default.",
     )(function)
 
 

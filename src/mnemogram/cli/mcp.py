@@ -43,6 +43,7 @@ def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any) -> int:
             trust=trust,
             confirm=ask_client if ask else None,
         )
-        env.say(f"Serving {', '.join(each.name for each in tools)} on standard input and output.")
+        names = ", ".join(each.name for each in tools)
+        env.say(f"Serving {names} of user {env.user!r} on standard input and output.")
         serve(tools)
     return OK

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -11,11 +10,10 @@ from typing import Any, Final
 import click
 from rich.text import Text
 
-from mnemogram.cli.common import Env, UserNotFound
+from mnemogram.cli.common import Env
 from mnemogram.cli.render import Page, clean, local_time
 from mnemogram.memory import Relation, SceneMemory
 from mnemogram.moments import format_time
-from mnemogram.sqlite import files
 
 __all__ = ["apply_options", "opened", "show_relation", "show_sweep", "tell_dry_run"]
 
@@ -34,10 +32,9 @@ def opened(env: Env, *, write: bool = False, create: bool = False) -> Iterator[S
     Raises:
         UserNotFound: there is none and it is not to be made.
     """
-    secret = os.environ.get("MNEMOGRAM_KEY_SECRET") or None
-    path = env.root / "users" / files.user_key(env.user, key_secret=secret) / "memory.db"
+    path = env.directory / "memory.db"
     if not create and not path.exists():
-        raise UserNotFound(f"no scene memory of user {env.user!r} in {env.root}")
+        raise env.unknown("scene memory")
     if write:
         with env.home() as home:
             yield home.memory(env.user)

@@ -50,7 +50,7 @@ def delete(env: Env, sessions: tuple[str, ...], everything: bool, purge: bool, a
         raise click.UsageError("name one SESSION or more, or --everything")
     if everything:
         return _everything(env, apply)
-    with env.history() as history:
+    with env.history(write=apply) as history:
         found = [_about(history, session) for session in sessions]
         if apply:
             for each in found:
@@ -119,7 +119,7 @@ def expire(env: Env, before: datetime | None, purge: bool, apply: bool) -> int:
     """
     if before is None:
         raise click.UsageError("Missing option '--before'")
-    with env.history() as history:
+    with env.history(write=apply) as history:
         result = history.expire(before, dry_run=not apply)
         purged = history.purge() if purge and apply else None
     if env.json:

@@ -65,7 +65,7 @@ def maintain(env: Env, watch: bool, batch_size: int, no_pause: bool) -> int:
     """
     done: Counter[str] = Counter()
     failed: dict[str, str] = {}
-    with env.history() as history, bar(env) as progress:
+    with env.history(write=True) as history, bar(env) as progress:
         tasks: dict[str, Any] = {}
 
         def report(step: Maintenance) -> None:
@@ -181,7 +181,7 @@ def written(path: Path, overwrite: bool, write: Callable[[Any], Any]) -> Any:
 @store_options
 def check(env: Env) -> int:
     """Look at the whole file and every index, changing nothing; status 1 if anything is wrong."""
-    with env.history() as history:
+    with env.history(write=os.access(env.directory / "state.db", os.W_OK)) as history:
         report = history.check()
     if env.json:
         env.emit({"success": report.ok, **report.to_dict()})
@@ -212,7 +212,7 @@ def _finding(page: Page, finding: Finding) -> None:
 @store_options
 def repair(env: Env, apply: bool, backup: Path | None) -> int:
     """Do what check finds helpful, after a backup; of messages only what is no text is mended."""
-    with env.history() as history:
+    with env.history(write=apply) as history:
         report = history.repair(
             dry_run=not apply,
             backup=backup,

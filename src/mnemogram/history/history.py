@@ -644,6 +644,11 @@ class History:
         return str(self._database.path)
 
     @property
+    def immutable(self) -> bool:
+        """Whether it was opened as a file that nobody changes, because it cannot be written."""
+        return self._database.immutable
+
+    @property
     def closed(self) -> bool:
         """Whether close() was called."""
         return self._database.closed

@@ -125,7 +125,12 @@ def report(connection: Connection, database: Database, *, sizes: bool) -> Status
             f"The tokenizer extension is not loaded ({database.tokenizer_error}): "
             "words of Chinese, Japanese, Korean and Thai are found by scanning."
         )
-    if database.journal_mode != "wal":
+    if database.immutable:
+        notes.append(
+            "The file or its directory cannot be written here: it was opened as one that"
+            " nobody changes."
+        )
+    elif database.journal_mode != "wal":
         notes.append(
             f"WAL cannot work on this file system ({database.network_file_system or 'unknown'}); "
             f"the journal mode is {database.journal_mode}, so readers and writers wait "

@@ -40,6 +40,7 @@ from mnemogram.sqlite.connection import (
     translated,
 )
 from mnemogram.sqlite.files import (
+    close_to_others,
     file_errors,
     network_file_system,
     private_directory,
@@ -157,6 +158,8 @@ class Database:
         self.synchronous = synchronous
         self.journal_mode = ""
         self.network_file_system: str | None = None
+        self.immutable = False
+        self._leaves_nothing = False
         self._process = os.getpid()
         self._closed = False
         self._write_lock = threading.RLock()
@@ -178,6 +181,11 @@ class Database:
         if self.read_only:
             with file_errors(self.path):
                 os.stat(self.path)
+            if not os.path.exists(f"{self.path}-wal"):
+                can_write = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+                # SQLite makes a WAL beside the file also to read it.
+                self.immutable = not can_write
+                self._leaves_nothing = can_write
         else:
             private_file(self.path)
         try:
@@ -196,11 +204,12 @@ class Database:
         return self._writer
 
     def _connect(self, *, prepare: bool) -> Connection:
-        connection = Connection(
-            str(self.path),
-            flags=apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE,
-            busy_timeout=self.busy_timeout,
-        )
+        name = str(self.path)
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+        if self.immutable:
+            name = f"{self.path.as_uri()}?immutable=1"
+            flags |= apsw.SQLITE_OPEN_URI
+        connection = Connection(name, flags=flags, busy_timeout=self.busy_timeout)
         try:
             connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
             connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
@@ -252,6 +261,7 @@ class Database:
         if self.read_only:
             self.journal_mode = str(connection.one("PRAGMA journal_mode"))
             return
+        close_to_others(self.path)
         # The tables come before WAL: a copy of the file alone, without its WAL, must
         # be known for what it is.
         if version == 0:
@@ -284,6 +294,11 @@ class Database:
             raise StorageUnavailable(
                 f"{self.path} is a SQLite database of another program",
                 hint="Name another path; the file was not changed.",
+            )
+        if self.read_only and not os.path.getsize(self.path):
+            raise StorageUnavailable(
+                f"{self.path} is empty: it holds 0 bytes",
+                hint="Restore it from a backup, or remove it if nothing was ever stored there.",
             )
         if self.read_only:
             raise StorageUnavailable(
@@ -526,6 +541,17 @@ class Database:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+            if self._leaves_nothing:
+                self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove the empty WAL that reading made: the last connection that may write does."""
+        with contextlib.suppress(apsw.Error):
+            last = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                last.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            finally:
+                last.close()
 
     def __enter__(self) -> Database:
         return self

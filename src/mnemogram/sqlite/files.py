@@ -18,6 +18,7 @@ from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.sqlite import descriptors
 
 __all__ = [
+    "close_to_others",
     "file_errors",
     "network_file_system",
     "private_directory",
@@ -74,30 +75,39 @@ def user_key(user_id: str, *, key_secret: bytes | str | None = None) -> str:
     return hmac.new(secret, data, hashlib.sha256).hexdigest()
 
 
-def private_directory(path: Path) -> None:
-    """Make ``path`` a directory that only its owner can enter, whatever the umask."""
+def private_directory(path: Path, *, ours: bool = True) -> None:
+    """Make ``path`` a directory that only its owner can enter, whatever the umask.
+
+    Args:
+        path: the directory; one that is there never becomes more open than it was.
+        ours: whether one that is there is closed to others; False leaves it alone.
+    """
     with file_errors(path):
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
             if not path.is_dir():
                 raise NotADirectoryError(path) from None
-        if stat.S_IMODE(path.stat().st_mode) != 0o700:
-            os.chmod(path, 0o700)
+            if ours:
+                _close_to_others(path)
+        else:
+            if stat.S_IMODE(path.stat().st_mode) != 0o700:
+                os.chmod(path, 0o700)
 
 
 def user_directory(root: Path, key: str) -> Path:
-    """Return ``<root>/users/<key>``, made private from the root down."""
+    """Return ``<root>/users/<key>``, made private; a root that was there stays as it is."""
     with file_errors(root):
         root.parent.mkdir(parents=True, exist_ok=True)
     directory = root / "users" / key
-    for each in (root, root / "users", directory):
+    private_directory(root, ours=False)
+    for each in (root / "users", directory):
         private_directory(each)
     return directory
 
 
 def private_file(path: Path) -> None:
-    """Create ``path`` as 0600 before SQLite writes to it; tighten one that exists.
+    """Create ``path`` as 0600 before SQLite writes to it; one that exists stays as it is.
 
     SQLite gives its journal and WAL the permissions of the database file.
     """
@@ -108,11 +118,22 @@ def private_file(path: Path) -> None:
         except FileExistsError:
             if path.is_dir():
                 raise IsADirectoryError(path) from None
+
+
+def close_to_others(path: Path) -> None:
+    """Take a database that is known to be ours, and what lies beside it, away from others."""
+    with file_errors(path):
         for suffix in ("", "-wal", "-shm", "-journal"):
-            name = f"{path}{suffix}"
             with contextlib.suppress(FileNotFoundError):
-                if stat.S_IMODE(os.stat(name).st_mode) != 0o600:
-                    os.chmod(name, 0o600)
+                _close_to_others(Path(f"{path}{suffix}"))
+
+
+def _close_to_others(path: Path) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        # What belongs to another user is that one's to close.
+        with contextlib.suppress(PermissionError):
+            os.chmod(path, mode & 0o700)
 
 
 @contextlib.contextmanager
