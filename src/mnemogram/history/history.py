@@ -44,6 +44,7 @@ from mnemogram.history.upkeep.delete import Deleted, Expired, Purged
 from mnemogram.history.upkeep.export import Exported, Imported
 from mnemogram.history.upkeep.maintain import Maintained, Maintenance
 from mnemogram.moments import Time, clamped, to_microseconds
+from mnemogram.sqlite import backup as copies
 from mnemogram.sqlite.database import DEFAULT_BUSY_TIMEOUT, Database
 
 __all__ = ["History"]
@@ -514,7 +515,7 @@ class History:
             InvalidArgument: the file exists, or is the store itself.
             StorageUnavailable: it cannot be written.
         """
-        return export.backup(self._database, path, overwrite=overwrite, progress=progress)
+        return copies.backup(self._database, path, overwrite=overwrite, progress=progress)
 
     def export(self, stream: IO[str]) -> Exported:
         """Write sessions, lineage, messages, states and tombstones as JSON lines.

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timezone
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.schema import last_merging_scene
 from mnemogram.memory.stopwords import names_nothing
+from mnemogram.sqlite.backup import backup, is_whole, remove_copy, sweep
 from mnemogram.sqlite.database import Connection, Database
 from mnemogram.text import normalize_scene_key
 
@@ -39,56 +41,64 @@ LISTED: Final = 1_000
 
 # --- copies ----------------------------------------------------------------------------
 
-
-def backup(database: Database, path: str | os.PathLike[str]) -> Path:
-    """Copy the file while it is in use; the copy is private (0600) and whole.
-
-    Raises:
-        InvalidArgument: the path exists.
-        StorageUnavailable: it cannot be written.
-    """
-    target_path = Path(os.path.abspath(os.fspath(path)))
-    try:
-        os.close(os.open(target_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        os.chmod(target_path, 0o600)
-    except FileExistsError as error:
-        raise InvalidArgument(
-            f"{target_path} exists", hint="Name a path that does not exist yet."
-        ) from error
-    except OSError as error:
-        raise StorageUnavailable(
-            f"cannot write {target_path}: {error.strerror or error}",
-            hint="Name a path in a directory this process can write.",
-        ) from error
-    try:
-        target = apsw.Connection(str(target_path))
-        try:
-            with database.exclusive() as source, target.backup("main", source, "main") as copy:
-                while not copy.done:
-                    copy.step(1_024)
-            for _ in target.execute("PRAGMA journal_mode = DELETE"):
-                pass
-        finally:
-            target.close()
-    except BaseException:
-        target_path.unlink(missing_ok=True)
-        raise
-    return target_path
+_COPY: Final = ".backup-"
+_MOMENT: Final = "%Y%m%dT%H%M%S.%fZ"
+_MOMENT_SHAPE: Final = re.compile(r"\d{8}T\d{6}\.\d{6}Z")
 
 
 def backups(database: Database) -> list[Path]:
-    """Return the automatic copies beside the file, the newest first."""
-    found = database.path.parent.glob(f"{database.path.name}.backup-*")
+    """Return the automatic copies beside the file, the newest first, cut ones too."""
+    begin = f"{database.path.name}{_COPY}"
+    found = (
+        each
+        for each in database.path.parent.iterdir()
+        if each.name.startswith(begin) and _MOMENT_SHAPE.fullmatch(each.name[len(begin) :])
+    )
     return sorted((each for each in found if each.is_file()), reverse=True)
 
 
+def _next_name(database: Database) -> Path:
+    """Return a name that sorts after those of all copies, whatever the clock says."""
+    moment = datetime.now(timezone.utc)
+    for newest in backups(database)[:1]:
+        with suppress(ValueError, OverflowError):
+            text = newest.name.rpartition(_COPY)[2]
+            last = datetime.strptime(text, _MOMENT).replace(tzinfo=timezone.utc)
+            moment = max(moment, last + timedelta(microseconds=1))
+    return Path(f"{database.path}{_COPY}{moment.strftime(_MOMENT)}")
+
+
 def automatic_backup(database: Database) -> Path:
-    """Copy the file beside itself and keep the newest five copies."""
-    moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%fZ")
-    made = backup(database, f"{database.path}.backup-{moment}")
-    for old in backups(database)[KEPT_BACKUPS:]:
-        old.unlink(missing_ok=True)
+    """Copy the file beside itself and keep the newest five copies that are whole."""
+    sweep(database.path.parent, f"{database.path.name}{_COPY}")
+    while True:
+        target = _next_name(database)
+        try:
+            made = backup(database, target)
+            break
+        except InvalidArgument:
+            if not target.exists():  # else another process was faster with this name
+                raise
+    if not is_whole(made, database.schema):
+        raise StorageUnavailable(
+            f"{made}, the copy made before the change, is not whole: nothing was changed",
+            hint="Run check(): the memory or the disk is damaged.",
+        )
+    whole = 0
+    for each in backups(database):
+        if each != made and whole >= KEPT_BACKUPS:
+            remove_copy(each)
+        elif is_whole(each, database.schema):
+            whole += 1
     return made
+
+
+def remove_copies(database: Database) -> int:
+    """Remove every automatic copy, and what killed ones left; return how many there were."""
+    copies = backups(database)
+    for each in copies:
+        remove_copy(each)
+    return len(copies) + sweep(database.path.parent, f"{database.path.name}{_COPY}")
 
 
 def scrub(database: Database) -> tuple[str, ...]:
@@ -564,7 +574,18 @@ def check(database: Database) -> CheckReport:
         for part in parts:
             problems.extend(part(connection))
         state = index.state(connection)
-    checks = len(_CHECKS) + len(parts) + 1
+    checks = len(_CHECKS) + len(parts) + 2
+    cut = [each.name for each in backups(database) if not is_whole(each, database.schema)]
+    if cut:
+        problems.append(
+            Problem(
+                "copies_cut",
+                len(cut),
+                f"automatic copies of which a part is missing: {', '.join(cut[:20])}",
+                "remove them; they do not count among the copies that are kept",
+                "warning",
+            )
+        )
     if state != "ready":
         problems.append(
             Problem(

@@ -46,6 +46,7 @@ from mnemogram.memory.vectors import (
     recorded,
     refusal,
 )
+from mnemogram.sqlite.backup import backup
 from mnemogram.sqlite.database import Database
 
 __all__ = ["Upkeep"]
@@ -395,12 +396,9 @@ class Upkeep:
             counts = selection.forget(connection, doomed, entity, session_id, key, everything)
             index.ensure(connection)  # a stale one still holds the words
         notes = [*warning, *maintenance.scrub(self._database)]
-        copies = maintenance.backups(self._database)
         if not keep_backups:
-            for each in copies:
-                each.unlink(missing_ok=True)
-            counts["backups"] = len(copies)
-        elif copies:
+            counts["backups"] = maintenance.remove_copies(self._database)
+        elif copies := maintenance.backups(self._database):
             notes.append("copies made before still hold it: " + ", ".join(map(str, copies)))
         if not self._database.has_tokenizer and not everything:
             notes.append(
@@ -430,7 +428,7 @@ class Upkeep:
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the file, while it is in use, to a path that does not exist yet."""
-        return maintenance.backup(self._database, path)
+        return backup(self._database, path)
 
     def _backup(self, wanted: bool) -> str | None:
         return str(maintenance.automatic_backup(self._database)) if wanted else None

@@ -137,7 +137,8 @@ def _close_to_others(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def file_errors(path: Path) -> Iterator[None]:
+def file_errors(path: Path, action: str = "prepare") -> Iterator[None]:
+    """Raise what the file system says in the block as an error of ours."""
     try:
         yield
     except PermissionError as error:
@@ -149,7 +150,7 @@ def file_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise descriptors.shortage() from error
         raise StorageUnavailable(
-            f"cannot prepare {path}: {error.strerror or error}",
+            f"cannot {action} {path}: {error.strerror or error}",
             hint="Check that the path is a directory on a writable disk with free space.",
         ) from error
 

@@ -27,7 +27,7 @@ from mnemogram.history.index import damage
 from mnemogram.history.index import state as indexes
 from mnemogram.history.models import Message
 from mnemogram.history.schema import SCHEMA
-from mnemogram.history.upkeep import export
+from mnemogram.sqlite import backup as copies
 from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection, Database
 from mnemogram.values import Value
@@ -320,7 +320,7 @@ def _comparable(database: Database, checked: list[str]) -> Iterator[Connection]:
             yield connection
         return
     copy = database.path.with_name(f".{database.path.name}.{secrets.token_hex(6)}.check")
-    export.backup(database, copy)
+    copies.backup(database, copy)
     checked.append("the indexes, in a copy of the file")
     try:
         with (
@@ -505,7 +505,7 @@ def repair(
     if store.database.read_only:
         raise StorageUnavailable("the store was opened read-only", hint="Open it for writing.")
     target = _backup_path(store.database.path) if backup is None else Path(backup)
-    export.backup(store.database, target)
+    copies.backup(store.database, target)
     for (verb, where), said in zip(actions, words, strict=True):
         if on_step is not None:
             on_step(said)

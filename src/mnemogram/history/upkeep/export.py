@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whole histories out and in again: backup as a database, export as JSON lines.
+"""Whole histories out and in again, as JSON lines.
 
 The export is a ``header`` line, then the ``tombstone`` lines, then for each session a
 ``session`` line before its ``message`` lines, all in the order of the store. Importing
@@ -11,30 +11,22 @@ what is missing. docs/storage.md describes the fields.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, Final
-
-import apsw
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import writing
 from mnemogram.history.models import Message, Session
 from mnemogram.moments import datetime_of, to_microseconds
 from mnemogram.sqlite import undecodable
-from mnemogram.sqlite.database import Connection, Database, file_errors
+from mnemogram.sqlite.database import Connection
 from mnemogram.values import Value
 
-__all__ = ["Exported", "Imported", "backup", "export_lines", "import_lines"]
+__all__ = ["Exported", "Imported", "export_lines", "import_lines"]
 
 FORMAT: Final = "mnemogram"
 VERSION: Final = 1
-#: Pages that a backup copies between two looks at the clock.
-_BACKUP_PAGES: Final = 1_000
 #: Messages that one transaction of an import stores.
 _IMPORT_BATCH: Final = 1_000
 
@@ -93,78 +85,6 @@ class Imported(Value):
     refused: int
     tombstones: int
     notes: tuple[str, ...] = ()
-
-
-# --- backup ----------------------------------------------------------------------------
-
-
-def backup(
-    database: Database,
-    path: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    progress: Callable[[int, int], Any] | None = None,
-) -> Path:
-    """Copy the file as it is now to ``path``, while others read and write.
-
-    SQLite's backup API, from inside one read transaction: the copy is one moment's
-    state, and writers neither wait for it nor make it start again. The copy appears
-    under its name only when it is whole.
-
-    Args:
-        path: the new file, made with mode 0600.
-        overwrite: replace a file that is there.
-        progress: called with pages copied and pages there are.
-
-    Returns:
-        The path.
-
-    Raises:
-        InvalidArgument: the file exists, or is the store itself.
-        StorageUnavailable: it cannot be written.
-    """
-    target = Path(os.path.abspath(os.fspath(path)))
-    if target == database.path or (target.exists() and target.samefile(database.path)):
-        raise InvalidArgument("the backup would replace the store itself", hint="Name another.")
-    if target.exists() and not overwrite:
-        raise InvalidArgument(
-            f"{target} exists already", hint="Name another file, or pass overwrite=True."
-        )
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
-    with file_errors(target):
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        os.chmod(partial, 0o600)
-    try:
-        with database.read() as source:
-            source.one("SELECT count(*) FROM sqlite_schema")  # the snapshot begins
-            copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
-            try:
-                with copy.backup("main", source, "main") as copying:
-                    while not copying.done:
-                        copying.step(_BACKUP_PAGES)
-                        if progress is not None:
-                            progress(copying.page_count - copying.remaining, copying.page_count)
-                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-            finally:
-                copy.close()
-        with file_errors(target):
-            _sync(partial)
-            os.replace(partial, target)
-            _sync(target.parent)
-    except BaseException:
-        for suffix in ("", "-journal", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                os.unlink(f"{partial}{suffix}")
-        raise
-    return target
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # --- export ----------------------------------------------------------------------------

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Copies of a file in use: whole under their name or not there at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from mnemogram.errors import InvalidArgument
+from mnemogram.sqlite.database import Database, Schema
+from mnemogram.sqlite.files import file_errors
+
+__all__ = ["backup", "is_whole", "remove_copy", "sweep"]
+
+#: Pages that a backup copies between two looks at the clock.
+_PAGES: Final = 1_000
+_SIDE_FILES: Final = ("-journal", "-wal", "-shm")
+_PARTIAL: Final = ".partial"
+_HEADER: Final = 100
+
+
+def backup(
+    database: Database,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Path:
+    """Copy the file as it is now to ``path``, while others read and write.
+
+    SQLite's backup API, from inside one read transaction: the copy is one moment's
+    state, and writers neither wait for it nor make it start again. The copy appears
+    under its name only when it is whole and on the disk.
+
+    Args:
+        path: the new file, made with mode 0600.
+        overwrite: replace a file that is there.
+        progress: called with pages copied and pages there are.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidArgument: the file exists, or is the store itself.
+        StorageUnavailable: it cannot be written.
+    """
+    target = Path(os.path.abspath(os.fspath(path)))
+    if target == database.path or (target.exists() and target.samefile(database.path)):
+        raise InvalidArgument("the backup would replace the store itself", hint="Name another.")
+    if target.exists() and not overwrite:
+        raise InvalidArgument(
+            f"{target} exists already", hint="Name another file, or pass overwrite=True."
+        )
+    sweep(target.parent, target.name)
+    with _partial(target) as partial:
+        with database.read() as source:
+            source.one("SELECT count(*) FROM sqlite_schema")  # the snapshot begins
+            copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                with copy.backup("main", source, "main") as copying:
+                    while not copying.done:
+                        copying.step(_PAGES)
+                        if progress is not None:
+                            progress(copying.page_count - copying.remaining, copying.page_count)
+                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            finally:
+                copy.close()
+        with file_errors(target, "write"):
+            _sync(partial)
+            os.replace(partial, target)
+            _sync(target.parent)
+    return target
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """Give a new private file beside ``target``, locked while it is worked on.
+
+    What is left of it when the block ends is removed; after a kill, :func:`sweep` does that.
+    """
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}{_PARTIAL}")
+    with file_errors(target, "write"):
+        held = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        with file_errors(target, "write"):
+            os.fchmod(held, 0o600)
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield partial
+    finally:
+        remove_copy(partial)
+        os.close(held)
+
+
+def sweep(directory: Path, name: str) -> int:
+    """Remove what killed backups to a name, or to names that begin so, left behind.
+
+    One that is being written is locked, and left alone.
+
+    Returns:
+        How many there were.
+    """
+    removed = 0
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        for entry in list(os.scandir(directory)):
+            if not (entry.name.startswith(f".{name}") and entry.name.endswith(_PARTIAL)):
+                continue
+            path = directory / entry.name
+            if entry.is_file(follow_symlinks=False) and _is_left(path):
+                remove_copy(path)
+                removed += 1
+    return removed
+
+
+def _is_left(partial: Path) -> bool:
+    """Return whether nobody works on a partial copy."""
+    try:
+        held = os.open(partial, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(held)
+    return True
+
+
+def is_whole(path: Path, schema: Schema) -> bool:
+    """Return whether a file is a store of ours of which nothing is cut off.
+
+    The header tells its kind and how many pages it has; a journal beside it tells that
+    writing it never ended.
+    """
+    try:
+        with open(path, "rb") as stream:
+            header = stream.read(_HEADER)
+            size = os.fstat(stream.fileno()).st_size
+    except OSError:
+        return False
+    if len(header) < _HEADER or header[:16] != b"SQLite format 3\0":
+        return False
+    page_size = int.from_bytes(header[16:18], "big")
+    changes, pages, version, kind, counted_at = (
+        int.from_bytes(header[start : start + 4], "big") for start in (24, 28, 60, 68, 92)
+    )
+    return (
+        kind == schema.application_id
+        and version > 0
+        and pages > 0
+        and changes == counted_at  # else the number of pages is of another time
+        and size == pages * (65_536 if page_size == 1 else page_size)
+        and not any(_has_content(f"{path}{suffix}") for suffix in ("-journal", "-wal"))
+    )
+
+
+def _has_content(path: str) -> bool:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0
+
+
+def remove_copy(path: Path) -> None:
+    """Remove a copy and what SQLite may have left beside it."""
+    for suffix in ("", *_SIDE_FILES):
+        with suppress(FileNotFoundError):
+            os.unlink(f"{path}{suffix}")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
