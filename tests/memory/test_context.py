@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -220,6 +221,64 @@ def test_items_bound_the_lines_and_what_is_left_out_is_counted(memory: SceneMemo
     context = memory.build_context("", scenes="chan:x", max_items=5)
     assert (len(context.lines), context.omitted) == (5, 7)
     assert not memory.build_context("", scenes="chan:x", max_items=0).lines
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 16, 17, 40, 300])
+@pytest.mark.parametrize("max_items", [0, 3, 8, 500])
+def test_all_that_is_left_out_is_counted(memory: SceneMemory, count: int, max_items: int) -> None:
+    batch = [rule(f"rule {n}", confidence=(n % 10) / 10) for n in range(count)]
+    ids = memory.commit(batch, scene="chan:x").relation_ids
+    memory.commit(batch[::2], scene=["chan:x/peer:y", "tool:z", "chan:x/topic:t"])
+    memory.commit([rule(f"other {n}") for n in range(30)], scene="chan:x/peer:other")
+    memory.retire(ids[:1])
+    asked = ["chan:x/peer:y", "tool:z", "chan:x"]
+    found = memory.build_context("", scenes=asked, max_items=max_items)
+    assert len(found.lines) == min(count - 1, max_items)
+    assert found.omitted == count - 1 - len(found.lines)
+
+
+def test_what_is_left_out_in_any_number_of_narrower_scenes_is_counted(memory: SceneMemory) -> None:
+    memory.commit([rule(f"rule {n}", scene=f"chan:x/topic:{n:03}") for n in range(150)])
+    memory.commit([rule("theirs", scene="chan:x/topic:001/peer:z")])
+    found = memory.build_context("", scenes="chan:x")
+    assert (len(found.lines), found.omitted) == (8, 142)
+
+
+def test_scenes_of_others_hide_none_of_the_narrower_ones(memory: SceneMemory) -> None:
+    memory.commit([rule(f"theirs {n}", scene=f"chan:x/topic:a/peer:{n}") for n in range(100)])
+    memory.commit([rule("mine", scene="chan:x/topic:b")])
+    assert subjects(memory.build_context("", scenes="chan:x")) == ["mine"]
+
+
+def test_what_was_seen_or_is_overridden_is_not_left_out(memory: SceneMemory) -> None:
+    memory.set_single_valued("must be")
+    broad = [rule(f"rule {n}", confidence=0.9) for n in range(40)]
+    memory.commit(broad, scene="chan:x")
+    near = [
+        Triple(f"rule {n}", "must be", "nearer", kind="rule", trust="confirmed", confidence=0.1)
+        for n in range(30)
+    ]
+    ids = memory.commit(near, scene="chan:x/peer:y").relation_ids
+    facts = [Triple(f"fact {n}", "is", "x", confidence=0.05) for n in range(60)]
+    told = memory.commit(facts, scene="chan:x").relation_ids
+    found = memory.build_context("", scenes="chan:x/peer:y", max_items=40, seen=[*ids, *told[:50]])
+    assert [each.object for each in found.relations[10:]] == ["nearer"] * 30
+    assert {each.subject for each in found.relations[:10]} == {f"rule {n}" for n in range(30, 40)}
+    assert found.omitted == 10
+    shown = memory.build_context("", scenes="chan:x/peer:y", max_items=100, seen=told[:50])
+    assert (len(shown.lines), shown.omitted) == (50, 0)
+
+
+def test_a_relation_pinned_near_and_far_is_as_near_as_its_nearest_pin(memory: SceneMemory) -> None:
+    memory.set_single_valued("format")
+    plain = Triple("replies", "format", "plain", kind="rule", trust="confirmed")
+    memory.commit([plain], scene="chan:x")
+    (one,) = memory.commit([replace(plain, confidence=0.1)], scene="chan:x/peer:y").relation_ids
+    memory.tag_scene("chan:x/peer:y", [one], weight=0.2, backup=False)
+    memory.commit([replace(plain, object="rich", trust="observed")], scene="chan:x")
+    assert [each.object for each in memory.build_context("", scenes="chan:x/peer:y").relations] == [
+        "plain"
+    ]
 
 
 def test_seen_relations_are_left_out_unless_they_are_confirmed_rules(memory: SceneMemory) -> None:

@@ -156,7 +156,7 @@ def test_recall_shows_no_retired_and_no_dangling_pin(memory: SceneMemory, match:
     [
         (scenes.SUBTREE, {"key": "chan:qq"}, "scenes"),
         (scenes.EXACT, {"key": "chan:qq"}, "scenes"),
-        (scenes.RANGE, {"low": "a", "high": "b", "most": 1}, "scenes"),
+        (scenes.RANGE, {"low": "a", "high": "b"}, "scenes"),
         (scenes.BY_WEIGHT, (1, 8), "p"),
         (scenes.RULES_FIRST, (1, 8), "p"),
         (scenes.SWEEP, {"key": "chan:qq", "most": 8}, "s"),

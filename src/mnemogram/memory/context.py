@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,10 @@ Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
 
 #: Scenes narrower than the one asked for that are looked into.
 MAX_NARROWER: Final = 64
+#: Relations read beyond those that are to be shown: a shorter one may fit where one does not.
+_SPARE: Final = 8
+#: The precedence of a confirmed rule under a confirmed pin.
+_LAW: Final = 2
 NAME_CHARS: Final = 60
 
 
@@ -309,7 +314,25 @@ def inline(text: str, limit: int) -> str:
 # --- the scene block -------------------------------------------------------------------
 
 
-def _narrower(connection: Connection, key: str) -> Iterator[tuple[int, str]]:
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A scene whose pins have a say in a situation.
+
+    Attributes:
+        id, key: of the scene.
+        asked: the key of the situation that it belongs to.
+        distance: levels between the two.
+        narrower: whether it lies below the key that was asked for.
+    """
+
+    id: int
+    key: str
+    asked: str
+    distance: int
+    narrower: bool
+
+
+def _narrower(connection: Connection, key: str) -> Iterator[_Scene]:
     """Yield the scenes below a key that name nobody the key does not name."""
     low = f"{key}/"
     ranges = []
@@ -317,22 +340,64 @@ def _narrower(connection: Connection, key: str) -> Iterator[tuple[int, str]]:
         ranges.append((low, f"{key}/{level}"))
         low = f"{key}/{level[:-1]};"  # ';' is the character after ':'
     ranges.append((low, f"{key}0"))
+    names = [f"/{level}" for level in scenes.IDENTITY_LEVELS]
     for low, high in ranges:
-        for scene_id, each in each_row(
-            connection, scenes.RANGE, {"low": low, "high": high, "most": MAX_NARROWER}
-        ):
-            below = each[len(key) + 1 :].split("/")
-            if not any(level.startswith(scenes.IDENTITY_LEVELS) for level in below):
-                yield scene_id, each
+        for scene_id, each in each_row(connection, scenes.RANGE, {"low": low, "high": high}):
+            below = each[len(key) :]
+            if not any(name in below for name in names):
+                yield _Scene(scene_id, each, key, below.count("/"), narrower=True)
 
 
-def _pins(connection: Connection, path: Sequence[str], most: int) -> Iterator[scenes.Pin]:
-    key = path[0]
-    for each in path:
-        for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
-            yield from scenes.heads(connection, scene_id, each, key, most, scenes.RULES_FIRST)
-    for scene_id, each in _narrower(connection, key):
-        yield from scenes.heads(connection, scene_id, each, key, most, scenes.RULES_FIRST)
+def _applying(connection: Connection, asked: Iterable[Sequence[str]]) -> list[_Scene]:
+    """Return the scenes of a situation: the keys, all that is above, and what is below."""
+    found = []
+    for path in asked:
+        key = path[0]
+        for each in path:
+            for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
+                levels, _ = scenes.distance(key, each)
+                found.append(_Scene(scene_id, each, key, levels, narrower=False))
+        found.extend(_narrower(connection, key))
+    return found
+
+
+_SINGLE_VALUED: Final = """
+SELECT r.id, r.subject_id, r.type_folded, p.scene_id
+  FROM json_each(:scenes) AS j
+ CROSS JOIN scene_refs AS p ON p.scene_id = j.value AND p.kind = 'relation'
+ CROSS JOIN relations AS r ON r.id = p.ref_id AND r.status = 'active'
+ CROSS JOIN single_valued AS s ON s.type_folded = r.type_folded
+"""
+_COUNT: Final = """
+SELECT count(*) FROM relations
+ WHERE status = 'active'
+   AND id IN (SELECT p.ref_id FROM json_each(:scenes) AS j
+               CROSS JOIN scene_refs AS p ON p.scene_id = j.value AND p.kind = 'relation')
+"""
+_PINS_OF: Final = """
+SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, p.scene_id
+  FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id AND r.status = 'active'
+ WHERE p.kind = 'relation' AND p.ref_id IN (SELECT value FROM json_each(:ids))
+"""
+
+
+def _overridden(connection: Connection, path: Sequence[_Scene]) -> set[int]:
+    """Return relations of a single-valued type where one of their subject is pinned nearer."""
+    if connection.one("SELECT 1 FROM single_valued") is None:
+        return set()
+    distances: dict[int, int] = {}
+    for scene in path:
+        distances[scene.id] = min(scene.distance, distances.get(scene.id, scene.distance))
+    own: dict[int, tuple[tuple[int, str], int]] = {}
+    nearest: dict[tuple[int, str], int] = {}
+    values = {"scenes": json.dumps(list(distances))}
+    for relation_id, *slot, scene_id in each_row(connection, _SINGLE_VALUED, values):
+        named = (slot[0], slot[1])
+        distance = distances[scene_id]
+        held = own.get(relation_id, (named, distance))
+        own[relation_id] = (named, min(distance, held[1]))
+        nearest[named] = min(distance, nearest.get(named, distance))
+    return {each for each, (named, distance) in own.items() if distance > nearest[named]}
 
 
 def _order(pin: scenes.Pin) -> tuple[Any, ...]:
@@ -372,7 +437,7 @@ def authority(relation: Relation) -> Literal["rule", "unconfirmed", "memory", "d
 def scene_lines(
     connection: Connection, asked: Iterable[Sequence[str]], *, limit: int, seen: frozenset[int]
 ) -> tuple[list[ContextLine], int]:
-    """Return what applies in a situation, in order, and how much more there is.
+    """Return what applies in a situation, in order, and how much there is in all.
 
     For each key, given with all above it: what is pinned to any of them; and, last
     and marked as such, what is pinned below it, except below a level that names
@@ -382,37 +447,65 @@ def scene_lines(
     Of two relations of a single-valued type and the same subject, the one pinned
     nearest to the situation stands; what is in ``seen`` is left out unless it is
     a confirmed rule.
+
+    Args:
+        connection: to the file.
+        asked: the keys of the situation, each with all above it, the nearest first.
+        limit: lines that are to be shown; some more are returned, where a long one
+            does not fit.
+        seen: ids of relations that the reader has in view.
     """
+    applying = _applying(connection, asked)
+    path = [each for each in applying if not each.narrower]
+    below = [each for each in applying if each.narrower]
+    overridden = _overridden(connection, path)
+    wanted = limit + _SPARE
+    most = wanted + len(seen) + len(overridden)
     best: dict[int, scenes.Pin] = {}
-    for path in asked:
-        for pin in _pins(connection, path, limit + 8):
+
+    def offer(pins: Iterable[scenes.Pin]) -> None:
+        for pin in pins:
             held = best.get(pin.relation_id)
             if held is None or _order(pin) < _order(held):
                 best[pin.relation_id] = pin
-    order = sorted(best.values(), key=_order)
-    single = {row[0] for row in each_row(connection, "SELECT type_folded FROM single_valued")}
-    rest = 0
-    if not single:  # nothing can override anything: the head of the order is enough
-        rest = max(0, len(order) - limit - len(seen))
-        order = order[: limit + len(seen)]
-    found = scenes.pinned(connection, order)
-    nearest: dict[tuple[int, str], int] = {}
-    for relation in found:
-        slot = (relation.subject_id, fold_name(relation.relation))
-        pin = best[relation.id]
-        if slot[1] in single and pin.match != "narrower":
-            nearest[slot] = min(pin.distance, nearest.get(slot, pin.distance))
+
+    cut = len(below) > MAX_NARROWER
+    for scene in (*path, *below[:MAX_NARROWER]):
+        pins = scenes.heads(connection, scene.id, scene.key, scene.asked, most, scenes.RULES_FIRST)
+        cut = cut or len(pins) == most
+        offer(pins)
+    if seen:
+        offer(_pins_of(connection, applying, seen))
+    hidden = {each for each in seen if each in best and best[each].precedence < _LAW}
+    hidden |= overridden
+    order = sorted((pin for pin in best.values() if pin.relation_id not in hidden), key=_order)
+    total = len(order)
+    if cut:
+        values = {"scenes": json.dumps([each.id for each in applying])}
+        total = int(connection.one(_COUNT, values)) - len(hidden)
+    chosen = order[:wanted]
+    by_id = {pin.relation_id: pin for pin in chosen}
     lines = []
-    for relation in found:
-        pin = best[relation.id]
-        standing = authority(relation)
-        if relation.id in seen and standing != "rule":
-            continue
-        slot = (relation.subject_id, fold_name(relation.relation))
-        if pin.match != "narrower" and nearest.get(slot, pin.distance) < pin.distance:
-            continue
-        lines.append(ContextLine(relation, standing, pin.match != "narrower", _reason(pin)))
-    return lines, rest
+    for relation in scenes.pinned(connection, chosen):
+        pin = by_id[relation.id]
+        applies = pin.match != "narrower"
+        lines.append(ContextLine(relation, authority(relation), applies, _reason(pin)))
+    return lines, total
+
+
+def _pins_of(
+    connection: Connection, applying: Iterable[_Scene], ids: Iterable[int]
+) -> Iterator[scenes.Pin]:
+    """Yield the pins of some relations to scenes of a situation."""
+    held: dict[int, list[_Scene]] = {}
+    for scene in applying:
+        held.setdefault(scene.id, []).append(scene)
+    for *pin, scene_id in each_row(connection, _PINS_OF, {"ids": json.dumps(list(ids))}):
+        for scene in held.get(scene_id, ()):
+            levels, match = scenes.distance(scene.asked, scene.key)
+            yield scenes.Pin(
+                *(pin[0], pin[1], pin[2], pin[3], pin[4]), scene.key, scene.asked, levels, match
+            )
 
 
 _PINNED_ENTITIES: Final = """

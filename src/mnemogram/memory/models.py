@@ -181,12 +181,15 @@ class Recall(Value, Sequence[Relation]):
             ``cjk+vector``, ``scan+vector`` or ``empty`` (nothing to search for).
         complete: False where the answer could not look everywhere.
         notes: why not, in words.
+        omitted: relations beyond the limit; None after ``recall``, where being like a query
+            has no end to count to.
     """
 
     relations: tuple[Relation, ...] = ()
     search_path: str = "empty"
     complete: bool = True
     notes: tuple[str, ...] = ()
+    omitted: int | None = None
 
     def __len__(self) -> int:
         return len(self.relations)

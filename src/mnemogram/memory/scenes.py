@@ -322,7 +322,7 @@ UNION ALL
 SELECT id, key FROM scenes WHERE key >= :key || '/' AND key < :key || '0'
 """
 EXACT: Final = "SELECT id, key FROM scenes WHERE key = :key"
-RANGE: Final = "SELECT id, key FROM scenes WHERE key >= :low AND key < :high LIMIT :most"
+RANGE: Final = "SELECT id, key FROM scenes WHERE key >= :low AND key < :high ORDER BY key"
 # The best pins of one scene with their relations, in index order; retired and missing
 # ones fall out.
 _WHOLE_COLUMNS: Final = """
@@ -404,20 +404,21 @@ def whole(connection: Connection, relation_ids: Iterable[int]) -> Iterator[Relat
                 yield Relation(*found[each])
 
 
-def _distance(asked: str, key: str) -> tuple[int, Literal["exact", "inherited", "narrower"]]:
+def distance(asked: str, key: str) -> tuple[int, Literal["exact", "inherited", "narrower"]]:
+    """Return how many levels lie between two keys, and how the second applies to the first."""
     if key == asked:
         return 0, "exact"
-    distance = abs(asked.count("/") - key.count("/")) or 1
-    return distance, "narrower" if key.startswith(asked + "/") else "inherited"
+    levels = abs(asked.count("/") - key.count("/")) or 1
+    return levels, "narrower" if key.startswith(asked + "/") else "inherited"
 
 
 def heads(
     connection: Connection, scene_id: int, key: str, asked: str, most: int, query: str = BY_WEIGHT
 ) -> list[Pin]:
     """Return the best pins of one scene, with their relations, in the order of the query."""
-    distance, match = _distance(asked, key)
+    levels, match = distance(asked, key)
     return [
-        Pin(row[0], row[1], row[2], row[3], row[4], key, asked, distance, match, row[5:])
+        Pin(row[0], row[1], row[2], row[3], row[4], key, asked, levels, match, row[5:])
         for row in each_row(connection, query, (scene_id, most))
     ]
 
@@ -444,8 +445,8 @@ def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
     for row in swept:
         if row[0] not in shown:
             continue
-        distance, match = _distance(key, row[5])
-        yield Pin(row[0], row[1], row[2], row[3], row[4], row[5], key, distance, match)
+        levels, match = distance(key, row[5])
+        yield Pin(row[0], row[1], row[2], row[3], row[4], row[5], key, levels, match)
 
 
 def recall(

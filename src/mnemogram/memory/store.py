@@ -500,18 +500,18 @@ class SceneMemory(Upkeep):
         asked = scene_paths(scenes, "scenes")
         keys = tuple(asked)
         lines: list[contexts.ContextLine] = []
-        omitted = 0
+        total = 0
         pinned: list[str] = []
         if keys:
             with self._database.read() as connection:
-                lines, omitted = contexts.scene_lines(
+                lines, total = contexts.scene_lines(
                     connection, asked.values(), limit=max_items, seen=frozenset(ids)
                 )
                 pinned = contexts.pinned_names(connection, asked.values())
         context = Context(
             lines=tuple(lines),
             scenes=keys,
-            omitted=omitted,
+            omitted=total - len(lines),
             explained=explain,
             sentence_chars=sentence_chars,
             language=language,
