@@ -66,6 +66,11 @@ class Memory(RuleBasedStateMachine):
     def entities(self) -> list[str]:
         return [line["name"] for line in self.memory.export_lines() if line["type"] == "entity"]
 
+    def pinned(self) -> set[int]:
+        with self.memory._database.read() as connection:
+            rows = connection.execute("SELECT ref_id FROM scene_refs WHERE kind = 'relation'")
+            return {row[0] for row in rows}
+
     @initialize()
     def single_valued(self) -> None:
         self.memory.set_single_valued("lives in")
@@ -144,13 +149,46 @@ class Memory(RuleBasedStateMachine):
         seen: set[int] = set()
         for each in stats.top:
             shown = self.memory.recall_by_scene(each.key, limit=1_000, match="inherit")
+            assert len({relation.id for relation in shown}) == len(shown)
+            through = [relation.id for relation in shown if relation.via is not None]
+            assert not self.pinned().intersection(through)
+            shown = tuple(relation for relation in shown if relation.via is None)
             here = [relation.id for relation in shown if relation.match == "exact"]
             assert each.relations >= len(here) == len(set(here))
+            assert each.entities == len(self.sides(each.key) | self.tagged(each.key))
             below = self.memory.recall_by_scene(each.key, limit=1_000)
             assert {relation.id for relation in below} >= set(here)
             seen.update(relation.id for relation in shown)
         assert stats.pinned_relations == len(seen)
         assert stats.pinned_relations + stats.unpinned_relations == self.memory.status().relations
+
+    def sides(self, key: str) -> set[int]:
+        """The entities of what is pinned to a scene, retired or not."""
+        with self.memory._database.read() as connection:
+            rows = connection.execute(
+                "SELECT r.subject_id, r.object_id FROM scenes AS s"
+                " JOIN scene_refs AS p ON p.scene_id = s.id AND p.kind = 'relation'"
+                " JOIN relations AS r ON r.id = p.ref_id WHERE s.key = ?",
+                (key,),
+            )
+            return {each for row in rows for each in row}
+
+    def tagged(self, key: str) -> set[int]:
+        """The entities that were pinned to a scene by hand."""
+        with self.memory._database.read() as connection:
+            rows = connection.execute(
+                "SELECT p.ref_id FROM scenes AS s JOIN scene_refs AS p ON p.scene_id = s.id"
+                " WHERE s.key = ? AND p.kind = 'entity' AND p.precedence = 1",
+                (key,),
+            )
+            return {row[0] for row in rows}
+
+    @invariant()
+    def what_is_pinned_to_a_peer_reaches_no_other(self) -> None:
+        for relation in self.memory.recall_by_scene("a/peer:x", limit=1_000, match="both"):
+            keys = self.memory.recall(relation.subject, limit=1_000)
+            (scenes,) = {each.scenes for each in keys if each.id == relation.id} or {()}
+            assert not scenes or {"a", "a/peer:x", "a/peer:x/t"} & set(scenes)
 
     @invariant()
     def a_peer_sees_nothing_of_another(self) -> None:

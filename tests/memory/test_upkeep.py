@@ -306,7 +306,7 @@ def test_merging_moves_relations_pins_sentences_and_names(memory: SceneMemory) -
     assert (tea.subject, tea.sentence, tea.confidence) == ("Robert", "Bob likes tea.", 0.9)
     assert {each.weight for each in memory.recall_by_scene("k")} == {0.9, 1.0, 0.5}
     assert memory.scene_stats().relation_pins == 4
-    assert memory.scene_stats().entity_pins == 1
+    assert memory.scene_stats().entity_pins == 5  # Robert, tea and Ana in k; Robert, tall in l
     assert memory.build_context("", scenes="k").index == ()  # Robert is in the block
     assert {each.subject for each in memory.recall("Bob")} == {"Robert", "Ana"}
     memory.commit([("BOB", "owns", "a boat")])

@@ -76,6 +76,8 @@ def show_relation(page: Page, relation: Relation, reason: str | None = None) -> 
     about = [relation.effective_trust, f"confidence {relation.confidence:g}"]
     if relation.scene is not None:
         about.append(f"{relation.match} {relation.scene}, weight {relation.weight:g}")
+    if relation.via is not None:
+        about.append(f"through {relation.via}")
     if relation.scenes:
         about.append(f"pinned to {', '.join(relation.scenes)}")
     if relation.depth is not None and relation.depth > 1:

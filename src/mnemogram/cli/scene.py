@@ -110,6 +110,10 @@ def recall(env: Env, keys: tuple[str, ...], limit: int, match: Any) -> int:
         page = Page(env.out)
         for each in found:
             show_relation(page, each)
+        if found.omitted:
+            env.say(f"{found.omitted:,} more are pinned there: raise --limit.", "yellow")
+        for note in found.notes:
+            env.say(clean(note), "yellow")
     return OK if found else NOTHING
 
 

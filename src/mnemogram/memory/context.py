@@ -14,6 +14,7 @@ from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
+from mnemogram.memory.schema import BY_HAND
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 from mnemogram.values import Value
@@ -368,12 +369,6 @@ SELECT r.id, r.subject_id, r.type_folded, p.scene_id
  CROSS JOIN relations AS r ON r.id = p.ref_id AND r.status = 'active'
  CROSS JOIN single_valued AS s ON s.type_folded = r.type_folded
 """
-_COUNT: Final = """
-SELECT count(*) FROM relations
- WHERE status = 'active'
-   AND id IN (SELECT p.ref_id FROM json_each(:scenes) AS j
-               CROSS JOIN scene_refs AS p ON p.scene_id = j.value AND p.kind = 'relation')
-"""
 _PINS_OF: Final = """
 SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, p.scene_id
   FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id AND r.status = 'active'
@@ -481,8 +476,7 @@ def scene_lines(
     order = sorted((pin for pin in best.values() if pin.relation_id not in hidden), key=_order)
     total = len(order)
     if cut:
-        values = {"scenes": json.dumps([each.id for each in applying])}
-        total = int(connection.one(_COUNT, values)) - len(hidden)
+        total = scenes.count_pinned(connection, (each.id for each in applying)) - len(hidden)
     chosen = order[:wanted]
     by_id = {pin.relation_id: pin for pin in chosen}
     lines = []
@@ -508,15 +502,15 @@ def _pins_of(
             )
 
 
-_PINNED_ENTITIES: Final = """
+_PINNED_ENTITIES: Final = f"""
 SELECT e.name FROM scene_refs AS p JOIN entities AS e ON e.id = p.ref_id
- WHERE p.scene_id = ? AND p.kind = 'entity'
+ WHERE p.scene_id = ? AND p.kind = 'entity' AND p.precedence = {BY_HAND}
  ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC LIMIT 16
 """
 
 
 def pinned_names(connection: Connection, asked: Iterable[Sequence[str]]) -> list[str]:
-    """Return names of the entities pinned to scenes and to what is above them."""
+    """Return names of the entities that are pinned to scenes, or above, for their own sake."""
     names: dict[str, None] = {}
     for path in asked:
         for each in path:

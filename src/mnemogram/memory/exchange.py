@@ -14,6 +14,7 @@ from mnemogram.memory.arguments import scene_keys, unit_interval
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK
 from mnemogram.memory.names import clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.memory.schema import BY_HAND
 from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
 from mnemogram.sqlite.database import Connection
 
@@ -22,9 +23,11 @@ __all__ = ["FORMAT", "VERSION", "export_lines", "import_lines"]
 FORMAT: Final = "mnemogram-memory"
 VERSION: Final = 1
 
-_PINS: Final = """
+# Entities that are pinned with a relation are so again where that is read.
+_PINS: Final = f"""
 SELECT s.key, p.weight, p.trust FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
- WHERE p.kind = ? AND p.ref_id = ? ORDER BY s.key
+ WHERE p.kind = ? AND p.ref_id = ? AND (p.kind = 'relation' OR p.precedence = {BY_HAND})
+ ORDER BY s.key
 """
 _TELLINGS: Final = """
 SELECT m.session_id, m.trust, m.told_at, t.text

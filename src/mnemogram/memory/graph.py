@@ -8,6 +8,7 @@ the full-text index, the vectors and the pins right for the rows it touched.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,7 @@ from mnemogram.memory.arguments import one_of, scene_keys, unit_interval
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK, CommitResult, Triple
 from mnemogram.memory.names import clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.memory.schema import BY_HAND
 from mnemogram.sqlite.database import Connection
 
 __all__ = [
@@ -227,10 +229,14 @@ def drop_unused_entities(connection: Connection, ids: Iterable[int]) -> int:
     for each in set(ids):
         used = connection.one(
             "SELECT 1 FROM relations WHERE subject_id = :id OR object_id = :id"
-            " UNION ALL SELECT 1 FROM scene_refs WHERE kind = 'entity' AND ref_id = :id LIMIT 1",
-            {"id": each},
+            " UNION ALL SELECT 1 FROM scene_refs"
+            " WHERE kind = 'entity' AND ref_id = :id AND precedence = :by_hand LIMIT 1",
+            {"id": each, "by_hand": BY_HAND},
         )
         if used is None:
+            connection.execute(
+                "DELETE FROM scene_refs WHERE kind = 'entity' AND ref_id = ?", (each,)
+            )
             connection.execute("DELETE FROM aliases WHERE entity_id = ?", (each,))
             connection.execute("DELETE FROM entities WHERE id = ?", (each,))
             dropped += 1
@@ -417,10 +423,10 @@ class _Commit:
                 if not mine_elsewhere:
                     retire(connection, (relation_id,), self.now, by=other)
                     return
-                scenes.unpin(connection, shared, "relation", relation_id)
+                scenes.unpin_relation(connection, shared, relation_id)
                 own -= shared
             elif theirs_elsewhere:
-                scenes.unpin(connection, shared, "relation", other)
+                scenes.unpin_relation(connection, shared, other)
             else:
                 retire(connection, (other,), self.now, by=relation_id)
                 self.retired.append(other)
@@ -489,6 +495,7 @@ def delete_relations(connection: Connection, relation_ids: Iterable[int]) -> dic
     entities: set[int] = set()
     sentences: set[int | None] = set()
     touched: set[int] = set()
+    sides: set[tuple[int, int]] = set()
     for each in ids:
         for row in each_row(
             connection,
@@ -505,13 +512,16 @@ def delete_relations(connection: Connection, relation_ids: Iterable[int]) -> dic
                 (each,),
             )
         )
-        touched |= scenes.pinned_scenes(connection, each)
-        counts["pins"] += scenes.unpin_all(connection, "relation", each)
+        held = scenes.pinned_scenes(connection, each)
+        touched |= held
+        sides.update(itertools.product(held, scenes.sides_of(connection, each)))
+        counts["pins"] += scenes.unpin_everywhere(connection, each)
         connection.execute("DELETE FROM vectors WHERE relation_id = ?", (each,))
         connection.execute("DELETE FROM refusals WHERE relation_id = ?", (each,))
         connection.execute("UPDATE relations SET retired_by = NULL WHERE retired_by = ?", (each,))
         connection.execute("DELETE FROM relations WHERE id = ?", (each,))
         counts["relations"] += connection.changes()
+    counts["pins"] += scenes.drop_sides(connection, sides)
     counts["sentences"] = drop_unused_sentences(connection, sentences)
     counts["entities"] = drop_unused_entities(connection, entities)
     counts["scenes"] = scenes.drop_empty_scenes(connection, touched)

@@ -25,7 +25,7 @@ from mnemogram.memory.models import (
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows, each_row
-from mnemogram.memory.schema import last_merging_scene
+from mnemogram.memory.schema import BY_HAND, WITH_RELATION, last_merging_scene
 from mnemogram.memory.stopwords import names_nothing
 from mnemogram.sqlite.backup import backup, is_whole, remove_copy, sweep
 from mnemogram.sqlite.database import Connection, Database
@@ -131,20 +131,27 @@ SELECT scene_id, kind, ref_id FROM scene_refs AS p
     OR (kind = 'relation' AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.id = p.ref_id))
     OR (kind = 'entity' AND NOT EXISTS (SELECT 1 FROM entities AS e WHERE e.id = p.ref_id))
 """
+# Entities that were pinned with a relation which is not pinned there any more.
+_LOOSE_SIDES: Final = f"""
+SELECT scene_id, kind, ref_id FROM scene_refs AS p
+ WHERE kind = 'entity' AND precedence = {WITH_RELATION} AND {scenes.NO_SIDE}
+"""
 # What is an orphan once the stale pins are gone, which are swept with it.
-_EMPTY_SCENES: Final = """
+_EMPTY_SCENES: Final = f"""
 SELECT id FROM scenes AS s
  WHERE NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id
                     WHERE p.scene_id = s.id AND p.kind = 'relation')
    AND NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN entities AS e ON e.id = p.ref_id
-                    WHERE p.scene_id = s.id AND p.kind = 'entity')
+                    WHERE p.scene_id = s.id AND p.kind = 'entity'
+                      AND p.precedence = {BY_HAND})
 """
-_UNUSED_ENTITIES: Final = """
+_UNUSED_ENTITIES: Final = f"""
 SELECT id FROM entities AS e
  WHERE NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = e.id)
    AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = e.id)
    AND NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
-                    WHERE p.kind = 'entity' AND p.ref_id = e.id)
+                    WHERE p.kind = 'entity' AND p.ref_id = e.id
+                      AND p.precedence = {BY_HAND})
 """
 _UNUSED_SENTENCES: Final = """
 SELECT id FROM sentences AS t
@@ -181,8 +188,8 @@ def noise(connection: Connection, min_confidence: float) -> Iterator[tuple[Relat
 
 
 def stale_pins(connection: Connection) -> list[tuple[int, str, int]]:
-    """Return the pins whose scene, relation or entity is gone."""
-    return all_rows(connection, _STALE_PINS)
+    """Return the pins whose scene, relation or entity is gone, or that went with one."""
+    return all_rows(connection, f"{_STALE_PINS} UNION {_LOOSE_SIDES}")
 
 
 _ORPHANS: Final = {
@@ -304,7 +311,7 @@ def scene_stats(connection: Connection, *, top: int) -> SceneStats:
         relation_pins=relations,
         entity_pins=entities,
         retired_pins=retired,
-        stale_pins=len(stale_pins(connection)),
+        stale_pins=int(connection.one(f"SELECT count(*) FROM ({_STALE_PINS})")),
         pinned_relations=active - unpinned,
         unpinned_relations=unpinned,
         top=tuple(
@@ -417,6 +424,24 @@ _CHECKS: Final[tuple[tuple[str, str, str, str, bool], ...]] = (
         False,
     ),
     (
+        "loose_pins",
+        f"SELECT count(*) FROM ({_LOOSE_SIDES})",
+        "entities are pinned with a relation that is not pinned there",
+        "purge_stale_scene_refs()",
+        False,
+    ),
+    (
+        "side_not_pinned",
+        "SELECT count(*) FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id"
+        " JOIN scenes AS s ON s.id = p.scene_id"
+        " WHERE p.kind = 'relation' AND EXISTS (SELECT 1 FROM entities AS e"
+        "  WHERE e.id IN (r.subject_id, r.object_id) AND NOT EXISTS (SELECT 1 FROM scene_refs"
+        "   WHERE scene_id = p.scene_id AND kind = 'entity' AND ref_id = e.id))",
+        "relations are pinned without their entities",
+        "repair()",
+        False,
+    ),
+    (
         "empty_scenes",
         f"SELECT count(*) FROM ({_EMPTY_SCENES})",
         "scenes to which nothing is pinned",
@@ -465,9 +490,11 @@ def _wrong_names(connection: Connection) -> Iterator[Problem]:
         )
 
 
-_OF_TWO: Final = """
+_OF_TWO: Final = f"""
 SELECT s.key FROM scenes AS s
- WHERE s.id <= ? AND (SELECT count(*) FROM scene_refs WHERE scene_id = s.id) > 1
+ WHERE s.id <= ?
+   AND (SELECT count(*) FROM scene_refs
+         WHERE scene_id = s.id AND (kind = 'relation' OR precedence = {BY_HAND})) > 1
  ORDER BY s.key
 """
 

@@ -116,6 +116,7 @@ class Relation(Value):
         asked: the scene key that was asked for.
         match: ``exact``, ``inherited`` (pinned to something broader than asked) or
             ``narrower``.
+        via: name of the entity whose pin brought it, where it has none of its own.
         scenes: after ``recall``, the keys it is pinned to.
         score: relevance to a query, larger is better.
         depth: steps away from what the query itself matched; 1 is the match.
@@ -142,6 +143,7 @@ class Relation(Value):
     pin_trust: Trust | None = None
     asked: str | None = None
     match: Literal["exact", "inherited", "narrower"] | None = None
+    via: str | None = None
     score: float | None = None
     depth: int | None = None
     sources: tuple[str, ...] = ()

@@ -10,8 +10,9 @@ from typing import Any, Final, Literal
 
 from mnemogram._native.scene_key import IDENTITY_LEVELS, scene_level
 from mnemogram.memory.arguments import scene_keys, within_key
-from mnemogram.memory.models import Relation, Trust
+from mnemogram.memory.models import Recall, Relation, Trust
 from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.memory.schema import BY_HAND, WITH_RELATION
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import normalize_scene_key
 
@@ -119,12 +120,46 @@ _RAISE: Final = f"""
 UPDATE scene_refs SET weight = max(weight, :weight), trust = {_HIGHER_TRUST}
  WHERE scene_id = :scene_id AND kind = :kind AND ref_id = :ref_id
 """
+_RAISE_ENTITY: Final = """
+UPDATE scene_refs SET precedence = max(precedence, :precedence), told_at = max(told_at, :told_at)
+ WHERE scene_id = :scene_id AND kind = 'entity' AND ref_id = :ref_id
+"""
+# Both sides of a relation, wherever it is pinned. What was pinned by hand stays as it is.
+_PIN_SIDES: Final = f"""
+INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
+SELECT :scene_id, 'entity', e.id, :weight, :trust, {WITH_RELATION}, r.told_at
+  FROM relations AS r JOIN entities AS e ON e.id IN (r.subject_id, r.object_id)
+ WHERE r.id = :ref_id
+    ON CONFLICT (scene_id, kind, ref_id) DO UPDATE
+   SET weight = max(weight, excluded.weight), told_at = max(told_at, excluded.told_at),
+       trust = {_HIGHER_TRUST}
+ WHERE precedence = {WITH_RELATION}
+"""
+#: Whether no relation that is pinned to the scene of the pin ``p`` names its entity.
+NO_SIDE: Final = """
+NOT EXISTS (SELECT 1 FROM relations AS r CROSS JOIN scene_refs AS q
+                ON q.scene_id = p.scene_id AND q.kind = 'relation' AND q.ref_id = r.id
+             WHERE r.subject_id = p.ref_id)
+AND NOT EXISTS (SELECT 1 FROM relations AS r CROSS JOIN scene_refs AS q
+                    ON q.scene_id = p.scene_id AND q.kind = 'relation' AND q.ref_id = r.id
+                 WHERE r.object_id = p.ref_id)
+"""
+_DROP_SIDE: Final = f"""
+DELETE FROM scene_refs AS p
+ WHERE p.scene_id = ? AND p.kind = 'entity' AND p.ref_id = ?
+   AND p.precedence = {WITH_RELATION} AND {NO_SIDE}
+"""
 _FIND_PIN: Final = """
 SELECT weight FROM scene_refs WHERE scene_id = :scene_id AND kind = :kind AND ref_id = :ref_id
 """
 _PIN_ENTITY: Final = """
-INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, told_at)
-SELECT :scene_id, 'entity', id, :weight, :trust, :told_at FROM entities WHERE id = :ref_id
+INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
+SELECT :scene_id, 'entity', id, :weight, :trust, :precedence, :told_at
+  FROM entities WHERE id = :ref_id
+"""
+_HELD_BY_HAND: Final = f"""
+SELECT precedence = {BY_HAND} FROM scene_refs
+ WHERE scene_id = :scene_id AND kind = 'entity' AND ref_id = :ref_id
 """
 
 Change = Literal["created", "raised", "same", "missing"]
@@ -143,7 +178,10 @@ def scene_row(connection: Connection, key: str, now: int) -> int:
 def pin_relation(
     connection: Connection, scene_id: int, relation_id: int, weight: float, trust: str
 ) -> Change:
-    """Pin a relation to a scene; of two weights and two trusts the larger stays."""
+    """Pin a relation and both its entities to a scene.
+
+    Of two weights and two trusts the larger stays.
+    """
     values: dict[str, Any] = {
         "scene_id": scene_id,
         "kind": "relation",
@@ -155,29 +193,39 @@ def pin_relation(
     if held is not None:
         connection.execute(_RAISE, values)
         refresh_pins(connection, relation_id)
-        return "raised" if weight > held else "same"
     del values["kind"]
-    connection.execute(_PIN_RELATION, values)
-    return "created" if connection.changes() else "missing"
+    if held is None:
+        connection.execute(_PIN_RELATION, values)
+        if not connection.changes():
+            return "missing"
+    connection.execute(_PIN_SIDES, values)
+    if held is None:
+        return "created"
+    return "raised" if weight > held else "same"
 
 
 def pin_entity(
     connection: Connection, scene_id: int, entity_id: int, weight: float, trust: str, now: int
 ) -> Change:
-    """Pin an entity to a scene; of two weights and two trusts the larger stays."""
+    """Pin an entity to a scene for its own sake.
+
+    Of two weights and two trusts the larger stays.
+    """
     values: dict[str, Any] = {
         "scene_id": scene_id,
         "kind": "entity",
         "ref_id": entity_id,
         "weight": weight,
         "trust": trust,
+        "precedence": BY_HAND,
+        "told_at": now,
     }
     held = connection.one(_FIND_PIN, values)
     if held is not None:
+        by_hand = bool(connection.one(_HELD_BY_HAND, values))
         connection.execute(_RAISE, values)
-        return "raised" if weight > held else "same"
-    del values["kind"]
-    values["told_at"] = now
+        connection.execute(_RAISE_ENTITY, values)
+        return "created" if not by_hand else "raised" if weight > held else "same"
     connection.execute(_PIN_ENTITY, values)
     return "created" if connection.changes() else "missing"
 
@@ -199,23 +247,66 @@ def pinned_scenes(connection: Connection, relation_id: int) -> set[int]:
     }
 
 
-def unpin(connection: Connection, scene_ids: Iterable[int], kind: str, ref_id: int) -> int:
-    """Take the pins of one row to some scenes off; return how many there were."""
+def unpin_relation(connection: Connection, scene_ids: Iterable[int], relation_id: int) -> int:
+    """Take the pins of a relation to some scenes off; return how many there were.
+
+    Its entities stay pinned where another relation there names them, or by hand.
+    """
     removed = 0
+    sides = sides_of(connection, relation_id)
     for each in list(scene_ids):
         connection.execute(
-            "DELETE FROM scene_refs WHERE scene_id = ? AND kind = ? AND ref_id = ?",
-            (each, kind, ref_id),
+            "DELETE FROM scene_refs WHERE scene_id = ? AND kind = 'relation' AND ref_id = ?",
+            (each, relation_id),
         )
         removed += connection.changes()
+        drop_sides(connection, ((each, side) for side in sides))
         drop_empty_scenes(connection, (each,))
     return removed
 
 
-def unpin_all(connection: Connection, kind: str, ref_id: int) -> int:
-    """Take every pin of a row off; return how many there were."""
-    connection.execute("DELETE FROM scene_refs WHERE kind = ? AND ref_id = ?", (kind, ref_id))
+def unpin_entity(connection: Connection, scene_id: int, entity_id: int) -> int:
+    """Take the pin off that an entity has for its own sake; return how many there were."""
+    connection.execute(
+        "UPDATE scene_refs SET precedence = ? WHERE scene_id = ? AND kind = 'entity'"
+        " AND ref_id = ? AND precedence = ?",
+        (WITH_RELATION, scene_id, entity_id, BY_HAND),
+    )
+    removed = connection.changes()
+    drop_sides(connection, ((scene_id, entity_id),))
+    drop_empty_scenes(connection, (scene_id,))
+    return removed
+
+
+def unpin_everywhere(connection: Connection, relation_id: int) -> int:
+    """Take every pin of a relation off; return how many there were.
+
+    The caller drops the pins of its entities: see :func:`drop_sides`.
+    """
+    connection.execute(
+        "DELETE FROM scene_refs WHERE kind = 'relation' AND ref_id = ?", (relation_id,)
+    )
     return connection.changes()
+
+
+def sides_of(connection: Connection, relation_id: int) -> set[int]:
+    """Return the ids of the one or two entities of a relation."""
+    query = "SELECT subject_id, object_id FROM relations WHERE id = ?"
+    return {each for row in each_row(connection, query, (relation_id,)) for each in row}
+
+
+def drop_sides(connection: Connection, pins: Iterable[tuple[int, int]]) -> int:
+    """Take entities off scenes where nothing holds them any more; return how many.
+
+    Args:
+        connection: to the file.
+        pins: pairs of scene and entity.
+    """
+    dropped = 0
+    for each in pins:
+        connection.execute(_DROP_SIDE, each)
+        dropped += connection.changes()
+    return dropped
 
 
 def move_pins(connection: Connection, kind: str, source: int, target: int) -> None:
@@ -232,9 +323,14 @@ def move_pins(connection: Connection, kind: str, source: int, target: int) -> No
             "ref_id": target,
             "weight": weight,
             "trust": trust,
+            "precedence": precedence,
+            "told_at": told_at,
         }
         connection.execute(_RAISE, values)
-        if not connection.changes():
+        if connection.changes():
+            if kind == "entity":
+                connection.execute(_RAISE_ENTITY, values)
+        else:
             connection.execute(
                 "INSERT INTO scene_refs VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (scene_id, kind, target, weight, trust, precedence, told_at),
@@ -369,6 +465,33 @@ SELECT {_WHOLE_COLUMNS}
 _AT_ONCE: Final = 500
 #: Scenes of a subtree that are read one by one; past it the subtree is swept.
 _FEW: Final = 12
+_COUNT: Final = """
+SELECT count(*) FROM relations
+ WHERE status = 'active'
+   AND id IN (SELECT p.ref_id FROM json_each(:scenes) AS j
+               CROSS JOIN scene_refs AS p ON p.scene_id = j.value AND p.kind = 'relation')
+"""
+# The entities of some scenes, those first that are pinned for their own sake.
+_ENTITIES: Final = """
+SELECT p.ref_id, p.weight, p.precedence, p.trust, p.scene_id, e.name
+  FROM json_each(:scenes) AS j
+ CROSS JOIN scene_refs AS p ON p.scene_id = j.value AND p.kind = 'entity'
+ CROSS JOIN entities AS e ON e.id = p.ref_id
+ ORDER BY p.precedence DESC, p.weight DESC, p.told_at DESC, p.ref_id DESC
+ LIMIT :most
+"""
+# The newest relations of an entity, and whether they are pinned somewhere themselves.
+_OF_ENTITY: Final = """
+SELECT id, told_at, EXISTS (SELECT 1 FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
+                             WHERE p.kind = 'relation' AND p.ref_id = n.id)
+  FROM (SELECT id, told_at FROM relations
+         WHERE {side} = ? AND status = 'active' ORDER BY id DESC LIMIT ?) AS n
+"""
+_AS_SUBJECT: Final = _OF_ENTITY.format(side="subject_id")
+_AS_OBJECT: Final = _OF_ENTITY.format(side="object_id")
+#: Entities that are gone out from, and relations that are looked at on each side of one.
+MAX_ENTITIES: Final = 64
+FAN_OUT: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +508,7 @@ class Pin:
     distance: int
     match: Literal["exact", "inherited", "narrower"]
     row: tuple[Any, ...] | None = None
+    via: str | None = None
 
 
 def active(connection: Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
@@ -449,9 +573,30 @@ def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
         yield Pin(row[0], row[1], row[2], row[3], row[4], row[5], key, levels, match)
 
 
+def count_pinned(connection: Connection, scene_ids: Iterable[int]) -> int:
+    """Count the active relations that are pinned to any of some scenes, each once."""
+    return int(connection.one(_COUNT, {"scenes": json.dumps(list(scene_ids))}))
+
+
+def _scope(
+    connection: Connection, asked: Iterable[Sequence[str]], match: str
+) -> dict[int, tuple[str, str]]:
+    """Return the scenes that are asked about: their key, and the key it was asked by."""
+    found: dict[int, tuple[str, str]] = {}
+    for key, *above in asked:
+        if match in ("subtree", "both"):
+            for scene_id, each in each_row(connection, SUBTREE, {"key": key}):
+                found.setdefault(scene_id, (each, key))
+        if match in ("inherit", "both"):
+            for each in (key, *above):
+                for scene_id, _ in each_row(connection, EXACT, {"key": each}):
+                    found.setdefault(scene_id, (each, key))
+    return found
+
+
 def recall(
     connection: Connection, asked: Iterable[Sequence[str]], *, limit: int, match: str
-) -> list[Relation]:
+) -> Recall:
     """Return the relations pinned to any of the keys; see ``SceneMemory.recall_by_scene``.
 
     Args:
@@ -460,6 +605,7 @@ def recall(
         limit: most relations to return.
         match: ``subtree``, ``inherit`` or ``both``.
     """
+    paths = list(asked)
     best: dict[int, Pin] = {}
 
     def offer(pins: Iterable[Pin]) -> None:
@@ -468,15 +614,73 @@ def recall(
             if held is None or (-each.weight, each.distance) < (-held.weight, held.distance):
                 best[each.relation_id] = each
 
-    for key, *above in asked:
+    for key, *above in paths:
         if match in ("subtree", "both"):
             offer(_subtree(connection, key, limit))
         if match in ("inherit", "both"):
             for each in above if match == "both" else (key, *above):
                 for scene_id, _ in each_row(connection, EXACT, {"key": each}):
                     offer(heads(connection, scene_id, each, key, limit))
-    order = sorted(best.values(), key=lambda pin: (pin.weight, pin.told_at, pin.relation_id))
-    return pinned(connection, order[: -limit - 1 : -1])
+    order = sorted(best.values(), key=_by_weight, reverse=True)[:limit]
+    if len(order) == limit:
+        scope = _scope(connection, paths, match)
+        found = pinned(connection, order)
+        omitted = count_pinned(connection, scope) - len(found)
+        return Recall(tuple(found), search_path="scene", omitted=omitted)
+    through, whole_look = _through_entities(connection, _scope(connection, paths, match))
+    order += sorted(through, key=_by_weight, reverse=True)[: limit - len(order)]
+    notes = () if whole_look else (f"of each name only the newest {FAN_OUT} relations were seen",)
+    return Recall(tuple(pinned(connection, order)), "scene", whole_look, notes, omitted=0)
+
+
+def _by_weight(pin: Pin) -> tuple[float, int, int]:
+    return pin.weight, pin.told_at, pin.relation_id
+
+
+def _through_entities(
+    connection: Connection, scope: Mapping[int, tuple[str, str]]
+) -> tuple[list[Pin], bool]:
+    """Return what the entities pinned to some scenes bring, and whether all of it was seen.
+
+    Those are their relations that have no pin of their own. What is pinned elsewhere stays
+    there: a name that two peers speak of hands nothing from one to the other.
+    """
+    best: dict[int, Pin] = {}
+    whole_look = True
+    values = {"scenes": json.dumps(list(scope)), "most": MAX_ENTITIES + 1}
+    entities = all_rows(connection, _ENTITIES, values)
+    if len(entities) > MAX_ENTITIES:
+        whole_look = False
+        entities.pop()
+    seen: set[int] = set()
+    for entity_id, weight, precedence, trust, scene_id, name in entities:
+        if entity_id in seen:  # pinned to several scenes: the first pin is the best
+            continue
+        seen.add(entity_id)
+        key, asked = scope[scene_id]
+        levels, match = distance(asked, key)
+        for query in (_AS_SUBJECT, _AS_OBJECT):
+            rows = all_rows(connection, query, (entity_id, FAN_OUT))
+            whole_look = whole_look and len(rows) < FAN_OUT
+            for relation_id, told_at, is_pinned in rows:
+                if not is_pinned:
+                    best.setdefault(
+                        relation_id,
+                        Pin(
+                            relation_id,
+                            weight,
+                            told_at,
+                            precedence,
+                            trust,
+                            key,
+                            asked,
+                            levels,
+                            match,
+                            None,
+                            name,
+                        ),
+                    )
+    return list(best.values()), whole_look
 
 
 def pinned(connection: Connection, pins: Iterable[Pin]) -> list[Relation]:
@@ -486,20 +690,17 @@ def pinned(connection: Connection, pins: Iterable[Pin]) -> list[Relation]:
     read = {each.id: each for each in whole(connection, bare)} if bare else {}
     found = []
     for pin in asked:
-        why = (pin.key, pin.weight, pin.trust, pin.asked, pin.match)
-        if pin.row is not None:
-            values: tuple[Any, ...] = (*pin.row, *why)
-            found.append(Relation(*values))
-        elif pin.relation_id in read:
-            scene, weight, trust, key, match = why
+        relation = read.get(pin.relation_id) if pin.row is None else Relation(*pin.row)
+        if relation is not None:
             found.append(
                 replace(
-                    read[pin.relation_id],
-                    scene=scene,
-                    weight=weight,
-                    pin_trust=trust,
-                    asked=key,
-                    match=match,
+                    relation,
+                    scene=pin.key,
+                    weight=pin.weight,
+                    pin_trust=pin.trust,
+                    asked=pin.asked,
+                    match=pin.match,
+                    via=pin.via,
                 )
             )
     return found

@@ -8,7 +8,7 @@ from typing import Final
 
 from mnemogram.sqlite.database import Connection, Schema
 
-__all__ = ["SCHEMA", "last_merging_scene"]
+__all__ = ["BY_HAND", "PIN_ALL_SIDES", "SCHEMA", "WITH_RELATION", "last_merging_scene"]
 
 _APPLICATION_ID: Final = 0x6D6E6773  # "mngs"
 
@@ -106,9 +106,10 @@ _TABLES: Final = (
     """,
     # Pins. No foreign keys, on purpose: cleaning must not cascade from table to
     # table. Reading joins with the target, so that a dangling pin shows nothing.
-    # `precedence` (2: confirmed rule, 1: rule, 0: the rest; the lower trust of pin
-    # and relation counts) and `told_at` repeat what the relation says, so that the
-    # best of a scene, in either order, is the head of an index.
+    # Of a relation, `precedence` (2: confirmed rule, 1: rule, 0: the rest; the lower
+    # trust of pin and relation counts) and `told_at` repeat what the relation says, so
+    # that the best of a scene, in either order, is the head of an index. Of an entity,
+    # `precedence` is 1 where it is pinned for its own sake, 0 where with a relation.
     """
     CREATE TABLE scene_refs (
         scene_id   INTEGER NOT NULL,
@@ -201,6 +202,34 @@ CREATE {temporary} TABLE IF NOT EXISTS refusals (
 """
 
 
+#: Precedence of an entity that is pinned for its own sake, and of one that is pinned with
+#: what was told of it: this goes with the last such relation.
+BY_HAND: Final = 1
+WITH_RELATION: Final = 0
+#: Pins both entities of every relation where the relation is pinned.
+PIN_ALL_SIDES: Final = f"""
+INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
+SELECT p.scene_id, 'entity', e.id, max(p.weight),
+       CASE max(CASE p.trust WHEN 'confirmed' THEN 2 WHEN 'observed' THEN 1 ELSE 0 END)
+            WHEN 2 THEN 'confirmed' WHEN 1 THEN 'observed' ELSE 'document' END,
+       {WITH_RELATION}, max(p.told_at)
+  FROM scene_refs AS p
+  JOIN relations AS r ON r.id = p.ref_id
+  JOIN entities AS e ON e.id IN (r.subject_id, r.object_id)
+ WHERE p.kind = 'relation'
+ GROUP BY p.scene_id, e.id
+    ON CONFLICT (scene_id, kind, ref_id) DO NOTHING
+"""
+_MARK_BY_HAND: Final = f"""
+UPDATE scene_refs SET precedence = {BY_HAND}
+ WHERE kind = 'entity'
+   AND NOT EXISTS (SELECT 1 FROM scene_refs AS q JOIN relations AS r ON r.id = q.ref_id
+                    WHERE q.scene_id = scene_refs.scene_id AND q.kind = 'relation'
+                      AND scene_refs.ref_id IN (r.subject_id, r.object_id)
+                      AND q.told_at = scene_refs.told_at)
+"""
+
+
 def _first(connection: Connection) -> None:
     for statement in _TABLES:
         connection.execute(statement)
@@ -214,11 +243,22 @@ def _remembered_refusals(connection: Connection) -> None:
     connection.execute(_REFUSALS.format(temporary=""))
 
 
+def _pinned_sides(connection: Connection) -> None:
+    """Pin the entities of what is pinned.
+
+    Those that are pinned already were so by hand, at a time of their own.
+    """
+    connection.execute("CREATE INDEX IF NOT EXISTS relations_by_subject ON relations (subject_id)")
+    connection.execute(_MARK_BY_HAND)
+    connection.execute(PIN_ALL_SIDES)
+
+
 #: Each brings a file from the version of its place to the next; a new file climbs them all.
 STEPS: Final[tuple[Callable[[Connection], None], ...]] = (
     _first,
     _one_to_one_keys,
     _remembered_refusals,
+    _pinned_sides,
 )
 
 

@@ -280,7 +280,10 @@ class SceneMemory(Upkeep):
                 key and everything broader; ``both``.
 
         Returns:
-            Active relations, each once, by weight, then recency, then id.
+            Active relations, each once: first those that are pinned themselves, by weight,
+            then recency, then id; where the limit leaves room, then those without a pin of
+            their own that an entity pinned there is a side of (``via``), in the same order.
+            ``omitted`` counts those that are pinned and beyond the limit.
         """
         whole_number(limit, "limit", 1, MAX_LIMIT)
         if match not in MATCHES:
@@ -290,8 +293,7 @@ class SceneMemory(Upkeep):
             )
         asked = scene_paths(keys, "keys")
         with self._database.read() as connection:
-            found = scenes.recall(connection, asked.values(), limit=limit, match=match)
-        return Recall(tuple(found), search_path="scene")
+            return scenes.recall(connection, asked.values(), limit=limit, match=match)
 
     def recall(
         self,

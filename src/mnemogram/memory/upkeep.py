@@ -38,6 +38,7 @@ from mnemogram.memory.models import (
 )
 from mnemogram.memory.readonly import ReadOnly
 from mnemogram.memory.rows import all_rows
+from mnemogram.memory.schema import BY_HAND, PIN_ALL_SIDES
 from mnemogram.memory.vectors import (
     BATCH,
     Vectors,
@@ -125,12 +126,13 @@ class Upkeep:
         trust: Trust = "confirmed",
         backup: bool = True,
     ) -> TagReport:
-        """Pin relations and entities to a scene, after the fact.
+        """Pin relations, with both their entities, and entities to a scene, after the fact.
 
         Args:
             key: the scene.
             relation_ids: the relations.
-            entities: names or ids; they head the index line in that scene.
+            entities: names or ids; they head the index line in that scene, and recall by
+                scene brings what is told of them and pinned nowhere.
             weight: 0 to 1; a larger one that is there stays.
             trust: of the pin: a rule is worded as to be followed only where the
                 rule and its pin are confirmed.
@@ -189,7 +191,10 @@ class Upkeep:
             if scene_id is None:
                 return TagReport(normal, backup=made, missing=tuple(ids or ()))
             pins = all_rows(
-                connection, "SELECT kind, ref_id FROM scene_refs WHERE scene_id = ?", (scene_id,)
+                connection,
+                "SELECT kind, ref_id FROM scene_refs WHERE scene_id = ?"
+                " AND (kind = 'relation' OR precedence = ?)",
+                (scene_id, BY_HAND),
             )
             if ids is not None or named:
                 wanted = {("relation", each) for each in ids or ()}
@@ -201,7 +206,10 @@ class Upkeep:
             else:
                 missing = ()
             changed = sum(
-                scenes.unpin(connection, (scene_id,), kind, ref_id) for kind, ref_id in pins
+                scenes.unpin_relation(connection, (scene_id,), ref_id)
+                if kind == "relation"
+                else scenes.unpin_entity(connection, scene_id, ref_id)
+                for kind, ref_id in pins
             )
             unpinned = (ref_id for kind, ref_id in pins if kind == "entity")
             graph.drop_unused_entities(connection, unpinned)
@@ -417,8 +425,11 @@ class Upkeep:
         return maintenance.check(self._database)
 
     def repair(self) -> bool:
-        """Make the full-text index anew; return False without the tokenizer."""
+        """Make anew what follows from the rest: the full-text index, the pins of entities that
+        go with their relations; return False without the tokenizer, which the index needs.
+        """
         with self._database.write() as connection:
+            connection.execute(PIN_ALL_SIDES)
             if not connection.has_tokenizer:
                 return False
             index.rebuild(connection)

@@ -313,7 +313,17 @@ def _shown(relation: Relation) -> dict[str, Any]:
         if truncated:
             shown |= {"sentence_truncated": True, "original_sentence_chars": length}
     shown |= {"kind": relation.kind, "authority": authority(relation)}
-    for name in ("confidence", "status", "told_at", "scene", "weight", "match", "scenes", "score"):
+    for name in (
+        "confidence",
+        "status",
+        "told_at",
+        "scene",
+        "weight",
+        "match",
+        "via",
+        "scenes",
+        "score",
+    ):
         if name in plain and not (name == "status" and relation.status == "active"):
             shown[name] = plain[name]
     return shown
