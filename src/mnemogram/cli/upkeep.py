@@ -218,7 +218,9 @@ def repair(env: Env, apply: bool, backup: Path | None) -> int:
             backup=backup,
             on_step=None if env.json else lambda step: env.say(clean(step), "dim"),
         )
-    good = not report.beyond_repair and (report.after is None or report.after.ok)
+    good = (
+        not report.beyond_repair and not report.failed and (report.after is None or report.after.ok)
+    )
     if env.json:
         env.emit({"success": good, **report.to_dict()})
     else:
@@ -227,6 +229,8 @@ def repair(env: Env, apply: bool, backup: Path | None) -> int:
             page.line(clean(action))
         for damage in report.beyond_repair:
             page.line(Text(clean(f"beyond repair: {damage}"), style="bold red"))
+        for failure in report.failed:
+            page.line(Text(clean(f"failed: {failure}"), style="bold red"))
         if not report.actions and good:
             env.say("nothing to repair")
         elif not apply and report.actions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -16,12 +17,13 @@ from mnemogram.sqlite.database import Connection, Database
 
 __all__ = ["HistoryFile"]
 
-_DAMAGED: Final = "found damaged"
 #: Seconds that a reader waits for the write lock to report damage.
 _PATIENCE: Final = 0.25
 #: Seconds between two times that an append helps an index along, and how much it does.
 HELP_INTERVAL: Final = 1.0
 _HELP_SHARE: Final = 20.0
+#: How often an index may turn out damaged in the middle of its upkeep.
+_MOST_BLAMED: Final = 3
 _HELP_ROWS: Final = 50
 _HELP_BYTES: Final = 200_000
 _T = TypeVar("_T")
@@ -52,6 +54,7 @@ class HistoryFile:
     ) -> None:
         self.database = database
         self.merged: dict[str, bytes] = {}
+        self._blamed: Counter[str] = Counter()
         self.index_work_due = False
         self.next_help = time.monotonic() + HELP_INTERVAL
         # What the host chose is stored with the first write, and then is the file's: the
@@ -75,8 +78,21 @@ class HistoryFile:
         table detached. Which one it is shows by trying, not by what the error says:
         see ``may_be_index_damage``. Where no table is to blame, the first error stands.
         ``work`` must be repeatable.
+
+        Work on an index itself says which one failed, and no other is tried: done on that,
+        the work would succeed and destroy it. One that fails again after it was built anew
+        is not to blame alone, and is left as it is.
         """
         try:
+            return self._attempt(work, ())
+        except damage.StepFailed as error:
+            if error.index is None or self._blamed[error.index] >= _MOST_BLAMED:
+                raise
+            self._blamed[error.index] += 1
+            if not error.unwalkable:
+                return self._attempt(work, (error.index,))
+            name = error.index
+            self._attempt(lambda connection: building.forget_index(connection, name), ())
             return self._attempt(work, ())
         except StorageUnavailable as error:
             if not damage.may_be_index_damage(error):
@@ -108,7 +124,7 @@ class HistoryFile:
                     "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(chosen.items())
                 )
             for name in detached:
-                indexes.mark_for_rebuild(connection, name, _DAMAGED)
+                indexes.mark_for_rebuild(connection, name, indexes.UNSOUND)
             indexes.prepare_for_writing(connection)
             result = work(connection)
             self.index_work_due = bool(building.due(connection))
@@ -150,7 +166,7 @@ class HistoryFile:
             state = indexes.load_states(connection).get(name)
             if state is None or state.state == "detached":
                 return False
-            indexes.mark_for_rebuild(connection, name, _DAMAGED)
+            indexes.mark_for_rebuild(connection, name, indexes.UNSOUND)
             return True
 
         with contextlib.suppress(StorageUnavailable, QueryTimeout):

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.history import writing
 from mnemogram.history.file import HistoryFile
+from mnemogram.history.index import state as indexes
 from mnemogram.history.models import Message, Session
 from mnemogram.history.upkeep.maintain import Maintained
 from mnemogram.sqlite.database import Connection
@@ -192,7 +193,8 @@ def _take_over(
             aside += 1
         connection.execute("RELEASE record")
     values = {"legacy_done": "1"} if not records else {"legacy_cursor": records[-1].cursor}
-    total = int(connection.one("SELECT value FROM meta WHERE key = 'legacy_imported'") or 0)
+    stored = connection.one("SELECT value FROM meta WHERE key = 'legacy_imported'")
+    total = indexes.number(stored)
     values["legacy_imported"] = str(total + imported)
     connection.executemany(
         "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(values.items())

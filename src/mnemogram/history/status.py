@@ -66,7 +66,7 @@ def legacy_import(connection: Connection) -> LegacyImport:
     )
     return LegacyImport(
         complete=values.get("legacy_done", "1") == "1",
-        imported=int(values.get("legacy_imported", "0")),
+        imported=indexes.number(values.get("legacy_imported")),
         set_aside=int(connection.one("SELECT count(*) FROM legacy_set_aside") or 0),
     )
 

@@ -24,6 +24,7 @@ from mnemogram.errors import (
     Busy,
     ExtensionUnavailable,
     InvalidArgument,
+    MnemogramError,
     QueryTimeout,
     SchemaTooNew,
     StorageUnavailable,
@@ -70,6 +71,9 @@ _IDLE_READERS: Final = 2
 _CACHE_KIB: Final = 8_192
 #: What is left of a WAL that readers let grow, once it is written from its start again.
 JOURNAL_SIZE_LIMIT: Final = 6 * 1024 * 1024
+#: What code raises that meets a value it cannot know, and seconds to look for the reason.
+_UNEXPECTED: Final = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+_LOOKING: Final = 10.0
 #: Seconds that a writer pauses after a commit while others were met at the lock lately.
 _COURTESY: Final = 0.002
 
@@ -361,7 +365,43 @@ class Database:
 
         Raises:
             Busy: another process held the lock for longer than the busy wait.
+            StorageUnavailable: the file is damaged, or its disk full.
         """
+        with self._told_from_damage(), self._written(timeout) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def _told_from_damage(self) -> Iterator[None]:
+        """Where a value is not what it must be, look whether the file is damaged.
+
+        A damaged record can hold anything, and no code is written for that: a number that
+        is none, a text that is missing. In a sound file it is an error of the program's.
+        """
+        try:
+            yield
+        except MnemogramError:
+            raise
+        except _UNEXPECTED as error:
+            if not self._is_damaged():
+                raise
+            raise StorageUnavailable(
+                f"the file is damaged: {type(error).__name__}: {error}",
+                hint="Keep it, run check(), and restore from a backup.",
+            ) from error
+
+    def _is_damaged(self) -> bool:
+        if self._closed:
+            return False
+        try:
+            with self._reading(_LOOKING) as connection:
+                return bool(connection.one("PRAGMA quick_check(1)") != "ok")
+        except QueryTimeout:
+            return False
+        except StorageUnavailable:
+            return True
+
+    @contextlib.contextmanager
+    def _written(self, timeout: float | None) -> Iterator[Connection]:
         with self._turn(timeout):
             self._check_usable()
             with translated():
@@ -430,6 +470,11 @@ class Database:
         Args:
             timeout: deadline in seconds over everything in the block.
         """
+        with self._told_from_damage(), self._reading(timeout) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def _reading(self, timeout: float | None) -> Iterator[Connection]:
         self._check_usable()
         if not self._leases.acquire(timeout=self.busy_timeout if timeout is None else timeout):
             raise QueryTimeout("no reader became free in time")

@@ -8,6 +8,7 @@ an interruption anywhere loses nothing and several processes can share the work.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -15,6 +16,7 @@ from typing import Final, Literal
 import apsw
 
 from mnemogram.history.index import state as indexes
+from mnemogram.history.index.damage import blaming
 from mnemogram.sqlite.database import Connection
 
 __all__ = [
@@ -22,7 +24,9 @@ __all__ = [
     "count_deletions",
     "due",
     "forget_deletions",
+    "forget_index",
     "merge_step",
+    "most_steps",
     "note_deletions",
     "step",
 ]
@@ -35,6 +39,9 @@ MERGE_PAGES: Final = 500
 _SHADOW_ROWS: Final = 2_000
 #: What an FTS5 table without stored content consists of.
 SHADOW_TABLES: Final = ("data", "idx", "docsize", "config")
+
+
+_EVERY_ID: Final = "SELECT 1 FROM messages INDEXED BY messages_by_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,15 @@ class IndexStep:
     bytes: int
     seconds: float
     done: bool
+
+
+def most_steps(connection: Connection) -> int:
+    """Return a number of steps within which everything that is due for an index is done."""
+    pages = int(connection.one("PRAGMA page_count"))
+    rows = int(connection.one(f"SELECT count(*) FROM ({_EVERY_ID})"))
+    # Each takes 2,000 rows down or pays 500 debts, or indexes 500 messages or, counted
+    # generously, 4 MB of their text.
+    return 100 + rows // 100 + pages // 100
 
 
 def due(connection: Connection) -> tuple[str, ...]:
@@ -85,19 +101,28 @@ def step(
     Args:
         max_rows: messages to look at, at most.
         max_bytes: stop after the message that brings the text to this many bytes.
+
+    Raises:
+        StepFailed: the index, or what it is built from, is damaged.
     """
+    with blaming(None):
+        return _step(connection, name, max_rows, max_bytes)
+
+
+def _step(connection: Connection, name: str, max_rows: int, max_bytes: int) -> IndexStep:
     started = time.monotonic()
     state = indexes.load_states(connection).get(name)
     if state is None or state.state == "ready":
         return IndexStep(name, "build", 0, 0, 0.0, True)
     if state.is_rebuild:
-        rows, done = _take_down(connection, name, min(_SHADOW_ROWS, 4 * max_rows))
+        rows, done = _take_down(connection, state, min(_SHADOW_ROWS, 4 * max_rows))
         return IndexStep(name, "take down", rows, 0, time.monotonic() - started, done)
     definition = indexes.served_by(connection, state)
     if definition is None:
         return IndexStep(name, "build", 0, 0, 0.0, True)
     if state.state == "detached":
-        rows = indexes.pay_debts(connection, definition, max_rows)
+        with blaming(name):
+            rows = indexes.pay_debts(connection, definition, max_rows)
         if not indexes.count_debts(connection, name, 1):
             indexes.attach(connection, definition)
         return IndexStep(name, "catch up", rows, 0, time.monotonic() - started, False)
@@ -145,12 +170,13 @@ def _fill(
             reached = int(row[0])
             break
     rows.close()  # a statement that is still being read keeps tables from being dropped
-    connection.executemany(f"INSERT INTO {name} (rowid, {columns}) VALUES (?, {marks})", batch)
-    connection.executemany(
-        f"INSERT INTO {name} (rowid, {columns})"
-        f" SELECT id, {columns} FROM {definition.view} WHERE id = ?",
-        damaged,
-    )
+    with blaming(name):
+        connection.executemany(f"INSERT INTO {name} (rowid, {columns}) VALUES (?, {marks})", batch)
+        connection.executemany(
+            f"INSERT INTO {name} (rowid, {columns})"
+            f" SELECT id, {columns} FROM {definition.view} WHERE id = ?",
+            damaged,
+        )
     if reached >= high:
         connection.execute("DELETE FROM index_gaps WHERE name = ? AND high = ?", (name, high))
     else:
@@ -171,10 +197,14 @@ def merge_step(connection: Connection, name: str, pages: int = MERGE_PAGES) -> I
     """Merge some of an index's segments, writing about ``pages`` pages at most.
 
     FTS5 itself says when nothing is left to merge: fewer than two changes.
+
+    Raises:
+        StepFailed: the index is damaged.
     """
     started = time.monotonic()
     before = connection.total_changes()
-    connection.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('merge', ?)", (pages,))
+    with blaming(name):
+        connection.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('merge', ?)", (pages,))
     changes = connection.total_changes() - before
     return IndexStep(name, "merge", changes, 0, time.monotonic() - started, changes < 2)
 
@@ -191,7 +221,8 @@ def note_deletions(connection: Connection, count: int) -> None:
 
 def count_deletions(connection: Connection) -> int:
     """Return how many messages were deleted since the indexes were merged whole."""
-    return int(connection.one("SELECT value FROM meta WHERE key = 'unmerged_deletions'") or 0)
+    value = connection.one("SELECT value FROM meta WHERE key = 'unmerged_deletions'")
+    return indexes.number(value)
 
 
 def forget_deletions(connection: Connection, count: int) -> None:
@@ -201,30 +232,67 @@ def forget_deletions(connection: Connection, count: int) -> None:
     )
 
 
-def _take_down(connection: Connection, name: str, most: int) -> tuple[int, bool]:
+def _take_down(connection: Connection, state: indexes.IndexState, most: int) -> tuple[int, bool]:
     """Delete a piece of a worthless index; the last piece takes the table itself.
 
     A large table is emptied in pieces first, because DROP TABLE walks all of its
-    pages in one statement. Its shadow tables can be written only while the
-    defensive mode is off.
+    pages in one statement. What was found damaged is only walked where its pages prove to
+    be its own: else a page of the messages might be given away with it.
     """
+    name = state.name
+    with blaming(name, unwalkable=True):
+        if (state.reason or "").startswith(indexes.UNSOUND):
+            _check_pages(connection, name)
+        done = _emptied(connection, name, most)
+        if done >= most:
+            return done, False
+        _drop_table(connection, name)
+    connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
+    indexes.prepare_for_writing(connection)  # made anew where it is wanted
+    return done, name not in indexes.load_states(connection)
+
+
+def _check_pages(connection: Connection, name: str) -> None:
+    """Look whether the pages of an index are its own; say so, that it is asked only once.
+
+    Raises:
+        apsw.CorruptError: they are not, or nobody knows.
+    """
+    for suffix in SHADOW_TABLES:
+        table = f"{name}_{suffix}"
+        if _is_table(connection, table):
+            root = connection.one("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
+            if connection.one("SELECT count(*) FROM sqlite_schema WHERE rootpage = ?", (root,)) > 1:
+                raise apsw.CorruptError(f"{table} shares page {root}")
+            lines = connection.execute(f'PRAGMA integrity_check("{table}")').fetchall()
+            if lines != [("ok",)]:
+                raise apsw.CorruptError(f"{table}: {lines[:1]}")
+    connection.execute(
+        "UPDATE indexes SET reason = ? WHERE name = ?", (f"was {indexes.UNSOUND}", name)
+    )
+
+
+def _is_table(connection: Connection, table: str) -> bool:
+    return connection.one("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)) is not None
+
+
+def _emptied(connection: Connection, name: str, most: int) -> int:
+    """Delete up to so many rows of an index's parts; return how many there were."""
     left = most
+    # Its shadow tables can be written only while the defensive mode is off.
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
         for suffix in SHADOW_TABLES[:-1]:
             left -= _empty(connection, f"{name}_{suffix}", left)
             if left <= 0:
-                return most, False
+                break
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    _drop_table(connection, name)
-    connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
-    indexes.prepare_for_writing(connection)  # made anew where it is wanted
-    return most - left, name not in indexes.load_states(connection)
+    return most - left
 
 
 def _empty(connection: Connection, table: str, limit: int) -> int:
-    if connection.one("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)) is None:
+    if not _is_table(connection, table):
         return 0
     key = "segid, term" if table.endswith("_idx") else "id"
     connection.execute(
@@ -234,27 +302,32 @@ def _empty(connection: Connection, table: str, limit: int) -> int:
 
 
 def _drop_table(connection: Connection, name: str) -> None:
-    """Drop an emptied FTS table, also where its tokenizer is not there to open it."""
-    try:
+    """Drop an emptied FTS table, also where it cannot be opened: there is no tokenizer for
+    it, its configuration is damaged, or a part of it is missing."""
+    with contextlib.suppress(apsw.SQLError):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
-        return
-    except apsw.SQLError:
-        if connection.has_tokenizer:
-            raise
+        if not any(_is_table(connection, f"{name}_{suffix}") for suffix in SHADOW_TABLES):
+            return
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
         for suffix in SHADOW_TABLES:
             connection.execute(f"DROP TABLE IF EXISTS {name}_{suffix}")
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    forget_table(connection, name)
+    _forget_table(connection, name)
 
 
-def forget_table(connection: Connection, name: str) -> None:
-    """Take an FTS table and what is left of its shadow tables out of the schema.
+def forget_index(connection: Connection, name: str) -> None:
+    """Remove an index whose pages cannot be walked: they stay lost until VACUUM.
 
-    Their pages are not touched and, where there are any, stay lost until VACUUM.
+    In a transaction of its own. In one in which damage was met SQLite does nothing more.
     """
+    _forget_table(connection, name)
+    connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
+
+
+def _forget_table(connection: Connection, name: str) -> None:
+    """Take an FTS table and what is left of its shadow tables out of the schema."""
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
         connection.execute("PRAGMA writable_schema = ON")

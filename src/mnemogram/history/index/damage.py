@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, TypeVar
 
 import apsw
 
+from mnemogram.errors import StorageUnavailable
 from mnemogram.history.models import (
     ROLES,
     STATES,
@@ -21,18 +23,47 @@ from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection
 
 __all__ = [
-    "is_index_corruption",
+    "DAMAGE",
+    "StepFailed",
+    "blaming",
+    "is_index_damage",
     "may_be_index_damage",
     "mend_words",
     "noted",
     "unknown_words",
 ]
 
+#: What a damaged index raises: corruption, and where its configuration or a part of it is
+#: damaged or missing, an SQL error.
+DAMAGE: Final = (apsw.CorruptError, apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)
 _WORDS: Final = {"role": ROLES, "state": STATES}
 
 _R = TypeVar("_R", SearchResult, ScrollResult, ReadResult, BrowseResult)
 _MOST_NAMED: Final = 5
 _TEXTS: Final = ("content", "tool_name", "tool_calls", "uid", "tool_call_id", "tool_status")
+
+
+class StepFailed(StorageUnavailable):
+    """A step of work on an index failed.
+
+    Attributes:
+        index: the index that is to blame, whose table is damaged; None where it is not.
+        unwalkable: its pages cannot be given back one by one.
+    """
+
+    def __init__(self, index: str | None, error: apsw.Error, *, unwalkable: bool = False) -> None:
+        super().__init__(f"{type(error).__name__}: {error}", hint="Run check(), then repair().")
+        self.index = index
+        self.unwalkable = unwalkable
+
+
+@contextlib.contextmanager
+def blaming(index: str | None, *, unwalkable: bool = False) -> Iterator[None]:
+    """Say of damage that the block meets which index is to blame for it."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise StepFailed(index, error, unwalkable=unwalkable) from error
 
 
 def noted(connection: Connection, result: _R) -> _R:
@@ -74,14 +105,13 @@ def _shown_ids(result: SearchResult | ScrollResult | ReadResult | BrowseResult) 
         yield from (message.id for message in result.messages)
 
 
-def is_index_corruption(
-    connection: Connection, error: apsw.CorruptError, name: str, expression: str
-) -> bool:
+def is_index_damage(connection: Connection, error: apsw.Error, name: str, expression: str) -> bool:
     """Whether a search failed because its index is damaged, and not the messages.
 
     FTS5 reports damage of its own as SQLITE_CORRUPT_VTAB. SQLITE_CORRUPT is the
     b-tree layer's, for a page of any table: then the index is asked once more without
-    the messages, and where it fails alone, it is to blame.
+    the messages, and where it fails alone, it is to blame. An SQL error may also be the
+    query's: then the index is asked for a word.
 
     Args:
         error: what the search raised.
@@ -90,9 +120,10 @@ def is_index_corruption(
     """
     if int(getattr(error, "extendedresult", 0)) == apsw.SQLITE_CORRUPT_VTAB:
         return True
+    asked = expression if isinstance(error, apsw.CorruptError) else '"a"'
     try:
-        connection.one(f"SELECT count(*) FROM {name} WHERE {name} MATCH ?", (expression,))
-    except apsw.CorruptError:
+        connection.one(f"SELECT count(*) FROM {name} WHERE {name} MATCH ?", (asked,))
+    except DAMAGE:
         return True
     return False
 
@@ -105,7 +136,7 @@ def may_be_index_damage(error: BaseException | None) -> bool:
     """
     while error is not None:
         if isinstance(error, apsw.Error):
-            return isinstance(error, (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError))
+            return isinstance(error, DAMAGE)
         error = error.__cause__
     return False
 

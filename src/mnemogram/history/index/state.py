@@ -25,6 +25,7 @@ __all__ = [
     "INDEXES",
     "NAMES",
     "TRIGRAM",
+    "UNSOUND",
     "WORDS",
     "Choice",
     "IndexDefinition",
@@ -36,6 +37,7 @@ __all__ = [
     "load_choice",
     "load_states",
     "mark_for_rebuild",
+    "number",
     "prepare_for_writing",
     "wanted",
 ]
@@ -43,6 +45,8 @@ __all__ = [
 #: Version of the projection views; another version means the index is rebuilt.
 PROJECTION_VERSION: Final = 1
 OPEN_END: Final = 2**63 - 1
+#: How the reason of an index begins that was found damaged, and whose pages are in doubt.
+UNSOUND: Final = "found damaged"
 #: Debts that are paid on the way of a write; more are the work of maintenance.
 PAID_AT_ONCE: Final = 50
 #: Debts from which building anew is cheaper than paying, and than keeping old texts.
@@ -212,11 +216,18 @@ def load_choice(connection: Connection) -> Choice:
             "SELECT key, value FROM meta WHERE key IN ('policy', 'trigram', 'plain_writer_at')"
         )
     )
+    policy = stored.get("policy")
     return Choice(
-        policy=stored.get("policy", "auto"),
-        trigram=stored.get("trigram", "1") == "1",
-        plain_writer_at=int(stored.get("plain_writer_at", "0")),
+        policy=policy if policy in POLICIES else "auto",
+        trigram=stored.get("trigram", "1") != "0",
+        plain_writer_at=number(stored.get("plain_writer_at")),
     )
+
+
+def number(value: object) -> int:
+    """Return a number of ``meta``; 0 where it is none, or damaged."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
 
 def check_policy(policy: str) -> None:
@@ -369,7 +380,13 @@ def _install(connection: Connection, name: str, statements: Iterable[str]) -> No
 
 def top_id(connection: Connection) -> int:
     """Return the largest id that any message ever had."""
-    return int(connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'messages'") or 0)
+    return int(
+        connection.one(
+            "SELECT max("
+            " coalesce((SELECT CAST(seq AS INTEGER) FROM sqlite_sequence WHERE name = 'messages'"
+            "   AND typeof(seq) = 'integer'), 0), coalesce((SELECT max(id) FROM messages), 0))"
+        )
+    )
 
 
 def _set_state(connection: Connection, name: str, state: str, reason: str | None) -> None:

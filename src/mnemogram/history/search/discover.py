@@ -14,6 +14,7 @@ from mnemogram.errors import QueryTimeout
 from mnemogram.history import display, status
 from mnemogram.history.browsing import missed_day
 from mnemogram.history.elsewhere import Elsewhere, Match, has_hidden_sessions, matches_of
+from mnemogram.history.index.damage import DAMAGE
 from mnemogram.history.models import ROLES, SearchHit, SearchResult
 from mnemogram.history.search.fetch import CANDIDATE_LIMIT, Found, lineages_of
 from mnemogram.history.search.request import Request
@@ -209,7 +210,7 @@ def _matches(searcher: Searcher, visibility: Visibility, elsewhere: Elsewhere) -
             yield from matches_of(
                 searcher.connection, visibility, state.name, expression, check, elsewhere
             )
-        except apsw.CorruptError as error:
+        except DAMAGE as error:
             searcher.blame(state.name, expression, error)
     elif searcher.marker is not None:
         found = from_scan(

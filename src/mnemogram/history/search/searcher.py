@@ -13,7 +13,7 @@ import apsw
 from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
 from mnemogram.history.index import state as indexes
-from mnemogram.history.index.damage import is_index_corruption
+from mnemogram.history.index.damage import DAMAGE, is_index_damage
 from mnemogram.history.search.fetch import CANDIDATE_LIMIT, Found, IndexQuery, from_index
 from mnemogram.history.search.rank import MOST_SCORED, Statistics, count_rows, rerank, statistics
 from mnemogram.history.search.relax import (
@@ -126,9 +126,9 @@ class Searcher:
 
     # -- steps
 
-    def blame(self, table: str, expression: str, error: apsw.CorruptError) -> NoReturn:
+    def blame(self, table: str, expression: str, error: apsw.Error) -> NoReturn:
         """Tell damage of an index, which the search goes on without, from the file's."""
-        if not is_index_corruption(self.connection, error, table, expression):
+        if not is_index_damage(self.connection, error, table, expression):
             raise error
         self.damaged[table] = str(error)
         raise IndexDamaged from error
@@ -142,7 +142,7 @@ class Searcher:
             if expression is not None:
                 try:
                     counted = count_rows(self.connection, table, expression)
-                except apsw.CorruptError as error:
+                except DAMAGE as error:
                     self.blame(table, expression, error)
             self.counted[table, phrase] = counted
         return self.counted[table, phrase]
@@ -190,7 +190,7 @@ class Searcher:
                 first=first,
                 recent=self.request.recency is not None,
             )
-        except apsw.CorruptError as error:
+        except DAMAGE as error:
             self.blame(state.name, expression, error)
         for each in found.candidates:
             each.found_by = _ROUTES[state.name] + suffix

@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -41,6 +43,9 @@ _IN_PLACE_BYTES: Final = 64 * 1024 * 1024
 #: Rows of each index that are looked up by one of their own words.
 _SAMPLED: Final = 40
 _MOST_LINES: Final = 100
+#: Rounds of check and repair, where a repair uncovers what another one mends.
+_MOST_ROUNDS: Final = 4
+_MOST_TRIES: Final = 2
 #: Bytes of a damaged text that a finding shows on each side of the first that is no text.
 _SHOWN_BYTES: Final = 30
 
@@ -105,7 +110,9 @@ class RepairReport(Value):
     Attributes:
         dry_run: whether only the plan was made.
         actions: what is done, in order.
-        beyond_repair: findings that only a backup helps against.
+        beyond_repair: findings that only a backup helps against. Where pages of a table are
+            among them, nothing is done: what is left is not to be put at risk.
+        failed: actions that failed, each with its error.
         backup: copy of the file as it was before; None where nothing was changed.
         after: the check after the repair; None for a dry run.
     """
@@ -115,6 +122,7 @@ class RepairReport(Value):
     beyond_repair: tuple[str, ...]
     backup: str | None
     after: CheckReport | None
+    failed: tuple[str, ...] = ()
 
 
 # --- checking --------------------------------------------------------------------------
@@ -138,9 +146,14 @@ def check(store: HistoryFile) -> CheckReport:
             _check_sessions(connection, findings, checked)
             _check_definitions(connection, findings, checked)
     if sound:
-        with _comparable(store.database, checked) as connection:
-            for state in indexes.load_states(connection).values():
-                _check_index(connection, state, findings, checked)
+        with _comparable(store.database, checked) as comparable:
+            with comparable.read() as connection:
+                states = indexes.load_states(connection).values()
+            for state in states:
+                # Each in a transaction of its own: after damage was met in one, SQLite
+                # calls everything in it damaged.
+                with _rolled_back(comparable) as connection:
+                    _check_index(connection, state, findings, checked)
         if not store.database.read_only:
             _check_write(store, findings, checked)
     return CheckReport(
@@ -152,7 +165,10 @@ def _check_file(connection: Connection, findings: list[Finding], checked: list[s
     """Check pages and b-trees; return whether the rest can be looked at."""
     lines = _integrity(connection, None)
     checked.append("pages, b-trees and ordinary indexes")
-    if lines:
+    if any("2nd reference" in line for line in lines):
+        # Whatever gave one's pages back would take the other's.
+        findings.append(Finding("file", "pages used twice", "; ".join(lines[:5]), None))
+    elif lines:
         for table, tree in _tables(connection):
             found = _integrity(connection, table)
             if found:
@@ -162,7 +178,8 @@ def _check_file(connection: Connection, findings: list[Finding], checked: list[s
     sound = not any(each.kind == "file" and each.repair is None for each in findings)
     if sound:
         for row in connection.execute("PRAGMA foreign_key_check").fetchall()[:_MOST_LINES]:
-            findings.append(Finding("file", str(row[0]), f"row {row[1]} refers to nothing", None))
+            detail = f"row {row[1]} refers to nothing"
+            findings.append(Finding("file", str(row[0]), detail, "reattach"))
         checked.append("foreign keys")
     return sound
 
@@ -175,9 +192,11 @@ def _integrity(connection: Connection, table: str | None) -> list[str]:
             str(row[0])
             for row in connection.execute(f"PRAGMA integrity_check({argument})").fetchall()
         ]
-    except apsw.CorruptError as error:
+    except (apsw.CorruptError, apsw.IOError) as error:
         return [str(error)]
-    except apsw.SQLError:
+    except damage.DAMAGE as error:
+        if table is not None:
+            return [str(error)]
         # A virtual table that this process has no tokenizer for cannot be opened.
         return [line for name, _ in _tables(connection) for line in _integrity(connection, name)]
     # What FTS5 adds of its own is compared more closely below.
@@ -199,6 +218,25 @@ def _tables(connection: Connection) -> list[tuple[str, str]]:
     return found
 
 
+#: What is done about rows that refer to nothing. Messages come into a session of their own,
+#: which has the number that theirs had; what only speaks of others goes.
+_REATTACH: Final[dict[str, tuple[str, ...]]] = {
+    "messages": (
+        "INSERT INTO sessions"
+        " (id, key, source, root_id, started_at, last_active_at, message_count)"
+        " SELECT session_id, 'recovered-' || session_id || '-' || hex(randomblob(4)), 'chat',"
+        "        session_id, min(timestamp), max(timestamp), count(*)"
+        "   FROM messages WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id",
+    ),
+    "sessions": (
+        "UPDATE sessions SET parent_id = NULL WHERE parent_id NOT IN (SELECT id FROM sessions)",
+        "UPDATE sessions SET root_id = id WHERE root_id NOT IN (SELECT id FROM sessions)",
+    ),
+    "untimed": ("DELETE FROM untimed WHERE id NOT IN (SELECT id FROM messages)",),
+    "undated": ("DELETE FROM undated WHERE id NOT IN (SELECT id FROM sessions)",),
+    "index_gaps": ("DELETE FROM index_gaps WHERE name NOT IN (SELECT name FROM indexes)",),
+    "index_debts": ("DELETE FROM index_debts WHERE name NOT IN (SELECT name FROM indexes)",),
+}
 _REINDEXABLE: Final = ("missing from index", "wrong # of entries in index", "non-unique entry")
 
 
@@ -313,21 +351,17 @@ def _expected(
 
 
 @contextmanager
-def _comparable(database: Database, checked: list[str]) -> Iterator[Connection]:
-    """Give a connection on which an index may be compared without holding up writers."""
+def _comparable(database: Database, checked: list[str]) -> Iterator[Database]:
+    """Give the file, or a copy, in which an index may be compared without holding up writers."""
     if database.path.stat().st_size <= _IN_PLACE_BYTES and not database.read_only:
-        with _rolled_back(database) as connection:
-            yield connection
+        yield database
         return
     copy = database.path.with_name(f".{database.path.name}.{secrets.token_hex(6)}.check")
     copies.backup(database, copy)
     checked.append("the indexes, in a copy of the file")
     try:
-        with (
-            Database(copy, SCHEMA, load_extension=database.load_extension) as copied,
-            _rolled_back(copied) as connection,
-        ):
-            yield connection
+        with Database(copy, SCHEMA, load_extension=database.load_extension) as copied:
+            yield copied
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(FileNotFoundError):
@@ -362,7 +396,7 @@ def _check_index(
             f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', ?)", (int(whole),)
         )
         missing = _sample(connection, definition, state)
-    except apsw.CorruptError as error:
+    except damage.DAMAGE as error:
         findings.append(Finding("index", name, f"not what the messages say: {error}", "rebuild"))
         return
     if missing:
@@ -494,27 +528,46 @@ def repair(
         InvalidArgument: the backup's file exists.
         StorageUnavailable: the backup or the repair could not be written.
     """
-    report = check(store)
+    first = report = check(store)
+    hopeless = _beyond_repair(first)
     actions = _plan(report)
-    hopeless = tuple(
-        f"{each.where}: {each.detail}" for each in report.findings if each.repair is None
-    )
-    words = tuple(f"{verb} {where}" for verb, where in actions)
     if dry_run or not actions:
+        words = tuple(f"{verb} {where}" for verb, where in actions)
         return RepairReport(dry_run, words, hopeless, None, None if dry_run else report)
     if store.database.read_only:
         raise StorageUnavailable("the store was opened read-only", hint="Open it for writing.")
     target = _backup_path(store.database.path) if backup is None else Path(backup)
     copies.backup(store.database, target)
-    for (verb, where), said in zip(actions, words, strict=True):
-        if on_step is not None:
-            on_step(said)
-        _ACTIONS[verb](store, where)
-    return RepairReport(False, words, hopeless, str(target), check(store))
+    done: list[str] = []
+    failed: list[str] = []
+    tried: Counter[tuple[str, str]] = Counter()
+    for _ in range(_MOST_ROUNDS):
+        for verb, where in actions:
+            tried[verb, where] += 1
+            done.append(f"{verb} {where}")
+            if on_step is not None:
+                on_step(done[-1])
+            try:
+                _ACTIONS[verb](store, where)
+            except MnemogramError as error:
+                failed.append(f"{done[-1]}: {error}")
+        report = check(store)
+        # What one action leaves or uncovers is the work of another.
+        actions = [each for each in _plan(report) if tried[each] < _MOST_TRIES]
+        if not actions:
+            break
+    hopeless = tuple(dict.fromkeys((*hopeless, *_beyond_repair(report))))
+    return RepairReport(False, tuple(done), hopeless, str(target), report, tuple(failed))
+
+
+def _beyond_repair(report: CheckReport) -> tuple[str, ...]:
+    return tuple(f"{each.where}: {each.detail}" for each in report.findings if each.repair is None)
 
 
 def _plan(report: CheckReport) -> list[tuple[str, str]]:
-    order = ("REINDEX", "mend", "relink", "recount", "rebuild", "VACUUM")
+    if any(each.kind == "file" and each.repair is None for each in report.findings):
+        return []
+    order = ("REINDEX", "mend", "reattach", "relink", "recount", "rebuild", "VACUUM")
     wanted = {
         (each.repair, "damaged texts" if each.repair == "mend" else each.where)
         for each in report.findings
@@ -544,6 +597,12 @@ def _reindex(store: HistoryFile, table: str) -> None:
         connection.execute(f'REINDEX "{table}"')
 
 
+def _reattach(store: HistoryFile, table: str) -> None:
+    with store.database.write() as connection:
+        for statement in _REATTACH.get(table, ()):
+            connection.execute(statement)
+
+
 def _relink(store: HistoryFile, table: str) -> None:
     with store.database.write() as connection:
         writing.relink_all(connection)
@@ -560,28 +619,13 @@ def _recount(store: HistoryFile, table: str) -> None:
 def _rebuild(store: HistoryFile, name: str) -> None:
     """Take an index down and build it again, also where its pages cannot be read."""
     with store.database.write() as connection:
-        indexes.mark_for_rebuild(connection, name, "found damaged by a check")
-    while True:
-        try:
-            step: building.IndexStep = store.write(
-                lambda connection: building.step(connection, name)
-            )
-        except StorageUnavailable as error:
-            if not isinstance(error.__cause__, apsw.CorruptError):
-                raise
-            _cut_out(store, name)
-            continue
+        indexes.mark_for_rebuild(connection, name, f"{indexes.UNSOUND} by a check")
+        most = building.most_steps(connection)
+    for _ in range(most):
+        step: building.IndexStep = store.write(partial(building.step, name=name))
         if step.done:
             return
-
-
-def _cut_out(store: HistoryFile, name: str) -> None:
-    """Remove a table whose pages cannot be walked: forget it, then write the file anew."""
-    with store.database.write() as connection:
-        building.forget_table(connection, name)
-        connection.execute("DELETE FROM indexes WHERE name = ?", (name,))
-    _vacuum(store, name)
-    store.write(lambda connection: None)  # makes the index anew where it is wanted
+    raise StorageUnavailable(f"{name} was not built within {most} steps")
 
 
 def _vacuum(store: HistoryFile, where: str) -> None:
@@ -595,6 +639,7 @@ def _vacuum(store: HistoryFile, where: str) -> None:
 
 _ACTIONS: Final[dict[str, Callable[[HistoryFile, str], None]]] = {
     "mend": _mend,
+    "reattach": _reattach,
     "REINDEX": _reindex,
     "relink": _relink,
     "recount": _recount,

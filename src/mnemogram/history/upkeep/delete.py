@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from mnemogram.errors import StorageUnavailable
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
@@ -35,7 +37,6 @@ __all__ = [
 #: Messages that one transaction of expiry deletes.
 EXPIRY_BATCH: Final = 500
 _MERGE_PAGES: Final = 2_000
-_MOST_STEPS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +223,13 @@ def purge(store: HistoryFile) -> Purged:
         StorageUnavailable: the disk is full, or the file damaged.
     """
     before = _bytes(store)
-    for _ in range(_MOST_STEPS):
-        if store.write(_forget_step):
-            break
-    for definition in indexes.INDEXES:
-        for _ in range(_MOST_STEPS):
-            if store.write(partial(_merge_all, name=definition.name)):
-                break
+    with store.database.read() as connection:
+        most = len(indexes.INDEXES) * building.most_steps(connection)
+    merges = (partial(_merge_all, name=each.name) for each in indexes.INDEXES)
+    steps: tuple[Callable[[Connection], bool], ...] = (_forget_step, *merges)
+    for step in steps:
+        if not any(store.write(step) for _ in range(most)):
+            raise StorageUnavailable(f"the indexes were not done within {most} steps")
     store.write(lambda connection: building.forget_deletions(connection, 2**62))
     with store.database.exclusive() as connection:
         # VACUUM's copy of the file must not go into memory.

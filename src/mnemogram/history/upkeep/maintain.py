@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
@@ -18,6 +18,7 @@ from mnemogram.errors import MnemogramError
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
+from mnemogram.history.index.damage import DAMAGE
 from mnemogram.sqlite.database import JOURNAL_SIZE_LIMIT, Connection, deadline
 from mnemogram.values import Value
 
@@ -241,21 +242,36 @@ def _segments(structure: bytes) -> int:
     return 0
 
 
+def _mark_damaged(connection: Connection, names: Sequence[str]) -> None:
+    for name in names:
+        indexes.mark_for_rebuild(connection, name, indexes.UNSOUND)
+
+
 def _merge(store: HistoryFile) -> Maintained | None:
     started = time.monotonic()
+    structures: dict[str, bytes] = {}
+    damaged = []
     with store.database.read() as connection:
         served = [
             name
             for name, state in indexes.load_states(connection).items()
             if state.state != "detached" and indexes.served_by(connection, state) is not None
         ]
-        structures = {name: _structure(connection, name) for name in served}
+        for name in served:
+            try:
+                structures[name] = _structure(connection, name)
+            except DAMAGE:
+                damaged.append(name)
         deletions = building.count_deletions(connection)
         whole = deletions >= _MANY_DELETIONS and (
             deletions * _DELETED_SHARE >= int(connection.one(_COUNT_MESSAGES))
         )
+    if damaged:
+        store.write(partial(_mark_damaged, names=damaged))
+        seconds = time.monotonic() - started
+        return Maintained("merge", 0, seconds, True, f"found {', '.join(damaged)} damaged")
     pages = -building.MERGE_PAGES if whole else building.MERGE_PAGES
-    for name in served:
+    for name in structures:
         if not whole and _segments(structures[name]) < _MANY_SEGMENTS:
             continue
         if not whole and store.merged.get(name) == structures[name]:
