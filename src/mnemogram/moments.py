@@ -21,8 +21,8 @@ __all__ = [
     "unbounded_microseconds",
 ]
 
-#: An aware datetime, or ISO 8601.
-Time: TypeAlias = datetime | str
+#: An aware datetime, ISO 8601, or Unix seconds.
+Time: TypeAlias = datetime | str | float
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -53,9 +53,10 @@ def datetime_of(microseconds: int) -> datetime:
 
 
 def to_microseconds(value: Time, name: str = "timestamp") -> int:
-    """Return an aware datetime or ISO 8601 string as microseconds since 1970 UTC.
+    """Return a time as microseconds since 1970 UTC.
 
-    A string without a zone (a date alone, for example) is UTC.
+    It is an aware datetime, an ISO 8601 string or a number of Unix seconds. A string
+    without a zone (a date alone, for example) is UTC.
 
     Raises:
         InvalidArgument: not a time, a datetime without a zone, or a time that in UTC lies
@@ -65,7 +66,7 @@ def to_microseconds(value: Time, name: str = "timestamp") -> int:
     if not EARLIEST <= microseconds <= LATEST:
         raise InvalidArgument(
             f"{name} lies outside of the years 1 to 9999 in UTC: {value!r}",
-            hint="Correct the time, or leave it out.",
+            hint="Correct the time, or leave it out; Unix times are in seconds.",
         )
     return microseconds
 
@@ -88,9 +89,18 @@ def unbounded_microseconds(value: Time, name: str) -> int:
                 f"{name} is not an ISO 8601 time: {value!r}",
                 hint="Write it like 2026-03-01T09:00:00+08:00.",
             ) from error
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return round(value * 1_000_000)
+        except (OverflowError, ValueError) as error:  # an infinity, or no number
+            raise InvalidArgument(
+                f"{name} is no number of Unix seconds: {value!r}",
+                hint="Correct the time, or leave it out.",
+            ) from error
     else:
         raise InvalidArgument(
-            f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}",
+            f"{name} must be a datetime, an ISO 8601 string or a number of Unix seconds, not"
+            f" {type(value).__name__}",
             hint="Pass an aware datetime or a string like 2026-03-01T09:00:00+08:00.",
         )
     if moment.tzinfo is None or moment.utcoffset() is None:

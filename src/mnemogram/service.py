@@ -104,11 +104,13 @@ class AsyncHistory(_Bound[History]):
 
     append = _writing(History.append)
     append_many = _writing(History.append_many)
+    import_conversations = _writing(History.import_conversations)
     amend = _writing(History.amend)
     mark_compacted = _writing(History.mark_compacted)
     rewind = _writing(History.rewind)
     end_session = _writing(History.end_session)
     delete_session = _writing(History.delete_session)
+    revive_session = _writing(History.revive_session)
     expire = _writing(History.expire)
     purge = _writing(History.purge)
     maintain = _writing(History.maintain)

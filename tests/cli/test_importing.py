@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +143,193 @@ def test_one_name_does_not_fit_two_conversations(run: Run, file: Path, tmp_path:
     done = run("import", two, "--session", "one")
     assert done.code == 1
     assert "more than one conversation" in done.err
+
+
+# --- what became of a conversation since -----------------------------------------------
+
+
+def node(key: str, parent: str | None, role: str, text: str, at: float) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": [text]}
+    message = {"id": key, "author": {"role": role}, "create_time": at, "content": content}
+    return {"id": key, "parent": parent, "message": message}
+
+
+QUESTION = node("n1", None, "user", "which bakery", 1.7e9)
+REJECTED = node("n2", "n1", "assistant", "the one on Elm Street", 1.7e9 + 1)
+BETTER = node("n3", "n1", "assistant", "the one on Oak Street", 1.7e9 + 9)
+THANKS = node("n4", "n3", "user", "thanks a lot", 1.7e9 + 20)
+
+
+@pytest.fixture
+def chat(run: Run, tmp_path: Path) -> Any:
+    """Import the export of one conversation; return what the command said."""
+
+    def bring(current: str, *nodes: dict[str, Any]) -> Any:
+        path = tmp_path / "conversations.json"
+        talk = {"title": "t", "conversation_id": "c1", "current_node": current}
+        path.write_text(json.dumps([talk | {"mapping": {each["id"]: each for each in nodes}}]))
+        done = run("import", path, "--json")
+        assert done.code == 0
+        return done.json
+
+    return bring
+
+
+def found(run: Run, word: str) -> int:
+    return int(run("search", word, "--json").json["count"])
+
+
+@pytest.mark.parametrize("still_there", [True, False])
+def test_what_was_regenerated_is_rewound(run: Run, chat: Any, still_there: bool) -> None:
+    chat("n2", QUESTION, REJECTED)
+    assert found(run, "Elm") == 1
+    nodes = [QUESTION, REJECTED, BETTER] if still_there else [QUESTION, BETTER]
+    answer = chat("n3", *nodes)
+    assert (answer["inserted"], answer["rewound"]) == (1, 1)
+    assert (found(run, "Elm"), found(run, "Oak")) == (0, 1)
+    assert chat("n3", *nodes)["rewound"] == 0
+
+
+def test_a_left_branch_is_kept_and_hidden_and_may_come_back(run: Run, chat: Any) -> None:
+    assert chat("n3", QUESTION, REJECTED, BETTER)["inserted"] == 3
+    assert (found(run, "Elm"), found(run, "Oak")) == (0, 1)
+    chat("n2", QUESTION, REJECTED, BETTER)
+    assert (found(run, "Elm"), found(run, "Oak")) == (1, 0)
+
+
+def test_an_older_export_takes_nothing_back(run: Run, chat: Any) -> None:
+    longer = node("n3", "n1", "assistant", "the one on Oak Street, behind the harbour", 1.7e9 + 9)
+    chat("n4", QUESTION, REJECTED, longer, THANKS)
+    answer = chat("n2", QUESTION, REJECTED)
+    assert (answer["inserted"], answer["rewound"], answer["amended"]) == (0, 0, 0)
+    assert (found(run, "Elm"), found(run, "harbour"), found(run, "thanks")) == (0, 1, 1)
+    answer = chat("n3", QUESTION, REJECTED, BETTER)
+    assert (answer["amended"], answer["changed"]) == (0, 1)
+    assert found(run, "harbour") == 1
+
+
+def test_a_message_that_has_grown_or_was_edited_is_amended(run: Run, chat: Any) -> None:
+    def text(words: str) -> Any:
+        return chat("n2", QUESTION, node("n2", "n1", "assistant", words, 1.7e9 + 1))
+
+    text("the one")
+    assert text("the one behind the old harbour")["amended"] == 1
+    assert found(run, "harbour") == 1
+    assert text("the one behind the mill")["amended"] == 1
+    assert (found(run, "harbour"), found(run, "mill")) == (0, 1)
+    answer = text("the one behind")
+    assert (answer["amended"], answer["changed"], answer["repeated"]) == (0, 1, 2)
+    assert found(run, "mill") == 1
+
+
+def event(session: str, uuid: str, parent: str | None, text: str, minute: int) -> dict[str, Any]:
+    return {
+        "type": "user",
+        "sessionId": session,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "timestamp": f"2026-03-01T09:{minute:02}:00Z",
+        "message": {"role": "user", "content": text},
+    }
+
+
+KILN = [
+    event("AA", "u1", None, "fix the kiln thermostat", 0),
+    event("AA", "u2", "u1", "replace the sensor", 1),
+]
+FORK = [{**each, "sessionId": "BB"} for each in KILN] + [
+    event("BB", "u3", "u2", "now the fan too", 5)
+]
+SECOND = [{**each, "sessionId": "CC"} for each in FORK] + [
+    event("CC", "u4", "u3", "and the chimney", 7)
+]
+GONE_ON = [*KILN, event("AA", "v3", "u2", "paint the door", 9)]
+
+
+@pytest.fixture
+def logs(run: Run, tmp_path: Path) -> Any:
+    """Import session logs, each a list of events, one after the other."""
+
+    def bring(*several: list[dict[str, Any]], at_once: bool = True) -> None:
+        paths = []
+        for number, lines in enumerate(several):
+            paths.append(tmp_path / f"{number}.jsonl")
+            paths[-1].write_text("\n".join(map(json.dumps, lines)))
+        for call in [paths] if at_once else [[each] for each in paths]:
+            assert run("import", *call).code == 0
+
+    return bring
+
+
+def parents(run: Run) -> dict[str, str | None]:
+    listed = run("browse", "--json").json["results"]
+    return {each["session_id"]: each["parent_session_id"] for each in listed}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_forks_continue_what_they_copied_and_copies_are_one_result(
+    run: Run, logs: Any, at_once: bool
+) -> None:
+    logs(KILN, FORK, SECOND, at_once=at_once)
+    assert parents(run) == {"AA": None, "BB": "AA", "CC": "BB"}
+    assert found(run, "kiln thermostat") == 1
+    assert run("status", "--json").json["messages"] == 4
+    logs(SECOND, FORK, KILN)
+    assert run("status", "--json").json["messages"] == 4
+
+
+def test_the_first_session_is_found_also_when_it_comes_last(run: Run, logs: Any) -> None:
+    logs(FORK, KILN)
+    assert parents(run) == {"AA": None, "BB": "AA"}
+    assert found(run, "kiln thermostat") == 1
+
+
+def test_the_one_that_went_on_first_is_the_first(run: Run, logs: Any) -> None:
+    logs(GONE_ON, FORK)
+    assert parents(run) == {"BB": None, "AA": "BB"}
+    assert found(run, "kiln thermostat") == 1
+    assert found(run, "chimney OR door OR fan") == 1
+
+
+def test_a_branch_that_was_left_in_a_log_is_not_found(run: Run, logs: Any) -> None:
+    turned = event("AA", "u9", "u1", "leave it broken", 30)
+    logs([*KILN, turned])
+    assert (found(run, "sensor"), found(run, "broken")) == (0, 1)
+    logs([*KILN, turned, event("AA", "u10", "u1", "call the electrician", 40)])
+    assert (found(run, "broken"), found(run, "electrician")) == (0, 1)
+
+
+@pytest.mark.parametrize("sequel_first", [True, False])
+def test_a_sequel_that_shares_no_message_is_linked_by_name(
+    run: Run, logs: Any, sequel_first: bool
+) -> None:
+    continued = {"type": "continued-in", "sessionId": "AA", "continuedInSessionId": "ZZ"}
+    both = [[*KILN, continued], [event("ZZ", "z1", None, "on we go", 20)]]
+    logs(*(both[::-1] if sequel_first else both))
+    assert parents(run) == {"AA": None, "ZZ": "AA"}
+
+
+def test_a_session_store_is_imported_with_its_states(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "their.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, end_reason TEXT);"
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT,"
+            " content TEXT, timestamp REAL, active INTEGER, compacted INTEGER);"
+            "INSERT INTO sessions VALUES ('S', 'chat', 'daily');"
+            "INSERT INTO messages VALUES (1, 'S', 'user', 'a teapot', 1767225600, 0, 1),"
+            " (2, 'S', 'user', 'a samovar', 1767225600, 0, 0),"
+            " (3, 'S', 'user', 'a kettle', 1767225600, 1, 0)"
+        )
+    for _ in range(2):
+        assert run("import", path).code == 0
+    shown = run("read", "S", "--json").json["messages"]
+    assert [(m["content"], m["state"]) for m in shown] == [
+        ("a teapot", "compacted"),
+        ("a kettle", "active"),
+    ]
+    assert run("browse", "--json").json["results"][0]["end_reason"] == "daily"
+    assert found(run, "samovar") == 0
 
 
 def test_a_source_can_be_given(run: Run, file: Path) -> None:

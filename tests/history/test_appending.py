@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,127 @@ def test_a_repeat_that_may_be_a_new_message_is_said(history: History) -> None:
     history.append("s", [Message("user", "ok")])
     (note,) = history.append("s", [Message("user", "ok")]).notes
     assert "give uids or timestamps" in note
+
+
+def test_a_changed_text_is_told_from_a_repeat(history: History) -> None:
+    history.append("s", [message(1, content="half"), message(2, content="same")])
+    said = history.append(
+        "s", [message(1, content="half and the rest"), message(2, content="same")]
+    )
+    assert (said.inserted, said.repeated, said.changed) == (0, 2, 1)
+    (note,) = said.notes
+    assert note.startswith("message 0")
+    assert "amend" in note
+    assert (
+        history.append("s", [message(1, content="half"), message(2, content="same")]).changed == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "changed"),
+    [
+        ({"tool_calls": [{"name": "f"}]}, {"tool_calls": [{"name": "g"}]}, 1),
+        ({"tool_calls": [{"name": "f"}]}, {"tool_calls": None}, 0),
+        ({"tool_status": None}, {"tool_status": "ok"}, 1),
+        ({"content": "a\0b"}, {"content": "a\0c"}, 1),
+        ({"content": None}, {"content": ""}, 0),
+    ],
+)
+def test_every_part_that_a_reader_sees_is_compared(
+    history: History, first: dict[str, Any], second: dict[str, Any], changed: int
+) -> None:
+    history.append("s", [message(1, **first)])
+    assert history.append("s", [message(1, **second)]).changed == changed
+
+
+# --- without uids ----------------------------------------------------------------------
+
+
+def said(history: History, *words: str) -> int:
+    return history.append("s", [Message("user", each) for each in words]).inserted
+
+
+def test_the_same_words_later_are_said_again(history: History) -> None:
+    said(history, "shall we?")
+    assert said(history, "yes") == 1
+    said(history, "and now?")
+    assert said(history, "yes") == 1
+    assert said(history, "yes") == 0  # the call may have been made again
+    said(history, "sure?")
+    assert said(history, "yes") == 1
+    assert stored(history) == ["shall we?", "yes", "and now?", "yes", "sure?", "yes"]
+
+
+def test_a_turn_that_comes_again_is_said_again(history: History) -> None:
+    said(history, "hi")
+    assert said(history, "yes", "done") == 2
+    assert said(history, "yes", "done") == 0
+    said(history, "next")
+    assert said(history, "yes", "done") == 2
+    assert said(history, "yes", "done") == 0
+
+
+def test_a_list_from_its_beginning_is_a_replay_however_short(history: History) -> None:
+    talk = ["ok", "ok", "go", "ok"]
+    said(history, *talk)
+    for end in range(2, 5):
+        assert said(history, *talk[:end]) == 0
+    assert said(history, *talk, "more") == 1
+    assert stored(history) == [*talk, "more"]
+
+
+def test_a_turn_id_leaves_no_doubt(history: History) -> None:
+    for turn in ("t1", "t2", "t2"):
+        history.append("s", [Message("user", "yes"), Message("assistant", "ok")], turn=turn)
+    assert stored(history) == ["yes", "ok", "yes", "ok"]
+    with pytest.raises(InvalidArgument, match="turn"):
+        history.append("s", [Message("user", "yes")], turn="")
+
+
+def test_a_call_that_is_made_again_after_damage_gives_the_same(history: History) -> None:
+    from mnemogram.history import writing
+
+    for word in ("yes", "go"):
+        said(history, word)
+    prepared = writing.prepare("s", [Message("user", "yes")])
+    with raw(history) as connection:
+        connection.execute("BEGIN")
+        assert writing.append(connection, prepared).inserted == 1
+        connection.execute("ROLLBACK")
+    assert (
+        history._file.write(lambda connection: writing.append(connection, prepared)).inserted == 1
+    )
+    assert stored(history) == ["yes", "go", "yes"]
+
+
+# --- times -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", [1772355600, 1772355600.0])
+def test_a_time_may_be_unix_seconds(history: History, moment: float) -> None:
+    history.append(Session("s", started_at=moment), [Message("user", "a", timestamp=moment)])
+    assert history.read("s").messages[0].timestamp == "2026-03-01T09:00:00.000Z"
+    assert history.search("a", after=moment, before=moment + 1).count == 1
+
+
+@pytest.mark.parametrize("moment", [True, float("nan"), float("inf"), 1.7e12 * 1000, [], b"1"])
+def test_what_is_no_time_is_refused(history: History, moment: Any) -> None:
+    with pytest.raises(InvalidArgument, match="timestamp"):
+        history.append("s", [Message("user", "a", timestamp=moment)])
+
+
+def test_a_session_starts_with_its_earliest_message(history: History) -> None:
+    for hour in (10, 9, 11):
+        history.append("s", [Message("user", str(hour), timestamp=f"2026-03-01T{hour:02}:00:00Z")])
+    shown = history.browse().results[0]
+    assert shown.started_at == "2026-03-01T09:00:00.000Z"
+    assert shown.last_active_at == "2026-03-01T11:00:00.000Z"
+
+
+def test_a_message_without_a_time_moves_no_beginning(history: History) -> None:
+    history.append("s", [Message("user", "a", timestamp="2026-03-01T09:00:00Z")])
+    history.append("s", [Message("user", "b", provenance="legacy_snapshot")])
+    assert history.browse().results[0].started_at == "2026-03-01T09:00:00.000Z"
 
 
 def test_the_same_uid_in_another_session_is_another_message(history: History) -> None:

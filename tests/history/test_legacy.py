@@ -119,6 +119,22 @@ def test_a_bad_record_is_set_aside_and_the_rest_go_on(history: History, old: Old
         assert connection.one("SELECT count(*) FROM sessions WHERE key IN ('x', 'y')") == 0
 
 
+def test_states_are_taken_over(history: History, old: Old) -> None:
+    said = [Message("user", f"word{number}", uid=f"w{number}") for number in range(3)]
+    old.records = [
+        LegacyRecord("1", Session("s"), said, states={"w0": "compacted", "w1": "rewound"}),
+        LegacyRecord("2", Session("s"), states={"w2": "compacted", "nobody": "rewound"}),
+        LegacyRecord("3", Session("s"), said, states={"w2": "lost"}),  # type: ignore[dict-item]
+    ]
+    while history.maintain().more:
+        pass
+    assert [(m.uid, m.state) for m in history.read("s").messages] == [
+        ("w0", "compacted"),
+        ("w2", "compacted"),
+    ]
+    assert [each.record for each in history.set_aside()] == ["3"]
+
+
 def test_a_source_that_fails_stops_nothing_else_and_is_asked_again(
     path: Path, history: History, old: Old
 ) -> None:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import apsw
@@ -112,6 +114,66 @@ def test_a_late_message_of_a_deleted_session_is_refused_and_counted(history: His
     assert (result.inserted, result.refused, result.ids) == (0, 2, (None, None))
     assert any("deleted" in note for note in result.notes)
     assert count(history, "messages") == 0
+
+
+def at(minutes: int) -> datetime:
+    return datetime.now(timezone.utc) + timedelta(minutes=minutes)
+
+
+def test_a_lasting_session_begins_anew_and_what_was_deleted_stays_refused(
+    history: History,
+) -> None:
+    old = Message("user", "hello", uid="1", timestamp="2026-01-01T00:00:00Z")
+    history.append("tg:42", [old])
+    history.delete_session("tg:42")
+    new = Message("user", "a new start", uid="2", timestamp=at(1))
+    first = history.append("tg:42", [old, new, Message("user", "late", uid="3")])
+    assert (first.inserted, first.refused) == (1, 2)
+    assert first.ids[0] is first.ids[2] is None
+    assert [each.content for each in history.read("tg:42").messages] == ["a new start"]
+    # From now on it is a session like any other, except for what is older.
+    assert history.append("tg:42", [Message("user", "now", uid="4")]).inserted == 1
+    assert history.append("tg:42", [old]).refused == 1
+    snapshot = Message("user", "a copy", uid="5", provenance="legacy_snapshot")
+    assert history.append("tg:42", [snapshot]).refused == 1
+    assert history.read("tg:42").message_count == 2
+    assert_sound(history)
+
+
+def test_a_session_that_is_deleted_again_is_gone_again(history: History) -> None:
+    history.delete_session("s")
+    ahead = message(1, timestamp=at(30))  # by a clock that is fast
+    assert history.append("s", [ahead]).inserted == 1
+    assert history.delete_session("s").messages == 1
+    assert history.append("s", [ahead, message(2), message(3, timestamp=at(-1))]).refused == 3
+    assert history.append("s", [message(4, timestamp=at(31))]).inserted == 1
+
+
+def test_a_host_without_times_revives_a_session_by_a_call(history: History) -> None:
+    fill(history, 2)
+    assert history.revive_session("s") is False
+    history.delete_session("s")
+    assert history.append("s", [message(5)]).refused == 1
+    assert history.revive_session("s") is True
+    assert history.append("s", [message(5)]).inserted == 1
+    assert history.append("s", [message(0, timestamp="2026-01-01")]).refused == 1
+    assert history.expire(at(60)).sessions == 1
+    assert history.append("s", [message(6)]).inserted == 1  # still alive
+    history.delete_session("s")
+    assert history.append("s", [message(7)]).refused == 1
+
+
+def test_an_export_of_a_session_that_began_anew_comes_back(
+    history: History, tmp_path: Path
+) -> None:
+    history.delete_session("s")
+    history.append("s", [message(1, timestamp=at(1))])
+    stream = io.StringIO()
+    history.export(stream)
+    with History.open(tmp_path / "other.db") as other:
+        done = other.import_export(stream.getvalue().splitlines())
+        assert (done.inserted, done.tombstones) == (1, 1)
+        assert other.append("s", [message(2, timestamp="2026-01-01")]).refused == 1
 
 
 def test_the_children_of_a_deleted_session_head_lineages_of_their_own(history: History) -> None:

@@ -107,6 +107,39 @@ def test_columns_that_are_not_there_are_done_without(tmp_path: Path) -> None:
         assert len(history.set_aside()) == 1
 
 
+def test_what_was_undone_or_compacted_keeps_its_state_and_parts_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    parts = [
+        {"type": "text", "text": "看大连港"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUJD" * 3000}},
+    ]
+    rows = [
+        ("order the teapot", 1, 0),
+        ("ordered a samovar", 0, 0),
+        ("old detail porcelain", 0, 1),
+        ("\0json:" + json.dumps(parts), 1, 0),
+    ]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE sessions (id TEXT PRIMARY KEY);"
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT DEFAULT 'S',"
+            " role TEXT DEFAULT 'user', content TEXT, active INTEGER, compacted INTEGER)"
+        )
+        connection.executemany(
+            "INSERT INTO messages (content, active, compacted) VALUES (?, ?, ?)", rows
+        )
+        connection.commit()
+    with imported(tmp_path / "own.db", SessionStoreSource(path)) as history:
+        assert [(m.content, m.state) for m in history.read("S").messages] == [
+            ("order the teapot", "active"),
+            ("old detail porcelain", "compacted"),
+            ("看大连港\n[image]", "active"),
+        ]
+        assert history.search("samovar").count == 0
+        assert history.search("大连港").count == 1
+        assert history.search("porcelain", current_session="S").count == 1
+
+
 @pytest.mark.parametrize("what", ["missing", "another file", "other tables"])
 def test_a_file_that_is_no_session_store_is_named(tmp_path: Path, what: str) -> None:
     path = tmp_path / "odd.db"

@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import sys
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -27,11 +28,12 @@ from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_
 from mnemogram.cli.render import clean
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.history import History
-from mnemogram.history.models import AppendResult, Message, Role, Session
+from mnemogram.history.models import Message, Role, Session, Updated
 from mnemogram.history.upkeep.export import Imported
 from mnemogram.importers import (
     DIRECTORY_SUFFIXES,
     FORMATS,
+    LEFT_BRANCHES,
     Batch,
     ImportFailed,
     NothingFound,
@@ -42,6 +44,9 @@ from mnemogram.importers import (
 
 __all__ = ["append", "import_"]
 
+_COUNTS: Final = (
+    *("inserted", "repeated", "amended", "changed", "rewound", "refused", "tombstones"),
+)
 #: Broken records named in words; more of them are named in JSON.
 _PROBLEMS_SHOWN: Final = 10
 #: Messages stored in one transaction.
@@ -64,10 +69,7 @@ class _Result:
             "file": self.report.file,
             "format": self.report.format,
             "conversations": len(self.sessions),
-            **{
-                name: self.counts[name]
-                for name in ("inserted", "repeated", "refused", "tombstones")
-            },
+            **{name: self.counts[name] for name in _COUNTS},
             "skipped": dict(self.report.skipped),
             "passed_over": self.passed_over,
             "untimed": self.report.untimed,
@@ -104,7 +106,8 @@ def import_(
     """Import conversations of other programs from FILE...
 
     A FILE is JSON or JSON lines, plain or gzip, or a zip of them; a directory stands for
-    the files in it, and - for standard input. Importing a file twice adds nothing.
+    the files in it, and - for standard input. Importing a file twice adds nothing; what
+    was corrected or taken back since is corrected and taken back.
     """
     start = time.perf_counter()
     paths = list(dict.fromkeys(each for name in files for each in _expand(name)))
@@ -115,8 +118,11 @@ def import_(
             results.append(_file(env, None, path, format_, source, session))
     else:
         with env.history(create=True) as history:
+            links: list[Batch] = []
             for path in paths:
-                results.append(_file(env, history, path, format_, source, session))
+                results.append(_file(env, history, path, format_, source, session, links))
+            # A session may be named as another's sequel before it was read.
+            history.import_conversations(each.conversation() for each in links)
     elapsed = time.perf_counter() - start
     for each in results:
         if isinstance(each.error, NothingFound) and each.report.file in inside:
@@ -129,9 +135,7 @@ def import_(
                 "success": not failed,
                 "dry_run": dry_run,
                 "conversations": len(set().union(*(each.sessions for each in results))),
-                **{
-                    name: totals[name] for name in ("inserted", "repeated", "refused", "tombstones")
-                },
+                **{name: totals[name] for name in _COUNTS},
                 "files_passed_over": sum(each.passed_over for each in results),
                 "untimed": sum(each.report.untimed for each in results),
                 "seconds": round(elapsed, 3),
@@ -165,6 +169,7 @@ def _file(
     format_: str,
     source: str | None,
     session: str | None,
+    links: list[Batch] | None = None,
 ) -> _Result:
     result = _Result(Report())
     with _progress(env, path) as progress:
@@ -172,6 +177,10 @@ def _file(
         waiting: list[Batch] = []
         try:
             for batch in batches:
+                if not (batch.messages or batch.left or batch.states or batch.records):
+                    if links is not None:
+                        links.append(batch)
+                    continue
                 waiting.append(_renamed(batch, source, session, result))
                 if sum(len(each.messages) for each in waiting) >= _TRANSACTION:
                     _store(history, waiting, result)
@@ -207,7 +216,7 @@ def _renamed(batch: Batch, source: str | None, session: str | None, result: _Res
     named = {"session": {"id": changed.id, "source": changed.source}}
     named["message"] = {"session": changed.id}
     records = tuple(record | named[record["type"]] for record in batch.records)
-    return Batch(changed, batch.messages, records)
+    return batch._replace(session=changed, records=records)
 
 
 def _store(history: History | None, batches: list[Batch], result: _Result) -> None:
@@ -226,16 +235,15 @@ def _store(history: History | None, batches: list[Batch], result: _Result) -> No
             _store(history, [batch], result)
         return
     for one in added:
-        result.counts["inserted"] += one.inserted
-        result.counts["repeated"] += one.repeated
-        result.counts["refused"] += one.refused
+        for name in _COUNTS:
+            result.counts[name] += getattr(one, name, 0)
         result.notes.update(note.rpartition(": ")[2] for note in one.notes)
 
 
-def _append(history: History, batches: list[Batch]) -> list[AppendResult] | list[Imported]:
+def _append(history: History, batches: list[Batch]) -> list[Updated] | list[Imported]:
     if all(batch.records for batch in batches):
         return [_restore(history, (record for batch in batches for record in batch.records))]
-    return history.append_many([(batch.session, batch.messages) for batch in batches])
+    return history.import_conversations(batch.conversation() for batch in batches)
 
 
 def _restore(history: History, records: Iterable[dict[str, Any]]) -> Imported:
@@ -274,7 +282,8 @@ def _show(env: Env, result: _Result, dry_run: bool) -> None:
         words += [f"{counts[name]:,} {said}" for name, said in _SAID if counts[name]]
     env.say(f"{clean(report.file)} ({report.format or 'nothing in it'}): {', '.join(words)}")
     for what, count in report.skipped.items():
-        env.say(f"  left out: {count:,} {clean(what)}", "dim")
+        if what != LEFT_BRANCHES or dry_run:
+            env.say(f"  left out: {count:,} {clean(what)}", "dim")
     if report.untimed:
         env.say(f"  without a time: {_count(report.untimed, 'message')}", "dim")
     for note, count in result.notes.items():
@@ -291,6 +300,9 @@ def _show(env: Env, result: _Result, dry_run: bool) -> None:
 
 _SAID: Final = (
     ("repeated", "known before"),
+    ("amended", "of them corrected"),
+    ("changed", "of them with other text, left as they are"),
+    ("rewound", "on branches that were left, or taken back: kept, and hidden"),
     ("refused", "refused: their session was deleted"),
     ("tombstones", "deletions taken over"),
 )
@@ -340,9 +352,8 @@ def append(
         text = text.removesuffix("\n").removesuffix("\r")
     if not text and role != "tool":
         raise click.UsageError("there is no text to store")
-    if uid is None and timestamp is None:
-        # The time tells this message from an equal one that was appended before.
-        timestamp = datetime.now(timezone.utc)
+    # Who types the same again says it again.
+    turn = uuid.uuid4().hex if uid is None and timestamp is None else None
     message = Message(
         role,
         text,
@@ -353,7 +364,7 @@ def append(
     )
     about = Session(session, source=source, title=title, model=model, parent=parent)
     with env.history(create=True) as history:
-        result = history.append(about, [message])
+        result = history.append(about, [message], turn=turn)
     if env.json:
         env.emit({"success": not result.refused, **result.to_dict()})
     else:
@@ -362,7 +373,8 @@ def append(
         if result.refused:
             env.say("refused: the session was deleted", "bold red")
         elif result.repeated:
-            env.say(f"message {result.ids[0]} was there before; nothing was changed", "dim")
+            other = " with other text" if result.changed else ""
+            env.say(f"message {result.ids[0]} was there before{other}; nothing was changed", "dim")
         else:
             env.say(f"message {result.ids[0]} stored", "dim")
     return FAILURE if result.refused else OK

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final, Literal, cast
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import browsing, display, reading, status, writing
@@ -23,6 +23,7 @@ from mnemogram.history.legacy import LegacySource, SetAside
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
+    Conversation,
     Message,
     ReadResult,
     Role,
@@ -30,6 +31,7 @@ from mnemogram.history.models import (
     SearchResult,
     Session,
     Status,
+    Updated,
 )
 from mnemogram.history.redact import Redaction, Redactor
 from mnemogram.history.schema import SCHEMA
@@ -160,17 +162,23 @@ class History:
 
     # -- writing
 
-    def append(self, session: Session | str, messages: Iterable[Message]) -> AppendResult:
+    def append(
+        self, session: Session | str, messages: Iterable[Message], *, turn: str | None = None
+    ) -> AppendResult:
         """Store messages of a session: all of them or, on an error, none.
 
         Idempotent by (session, uid): the first write wins, a repeat is counted and
-        changes nothing. A message without uid gets one from its place in
-        ``messages``, its content and its timestamp, so that a replay of the same
-        list adds nothing; give uids (or timestamps) when you append piece by piece.
+        changes nothing; ``changed`` says how many came with other text. A message
+        without uid gets one from its place in ``messages``, its content and its
+        timestamp, so that a replay of the same list adds nothing. Without timestamps, a
+        call whose messages are all known is a repeat if they are the session's last, or
+        (two or more) its first; else they are said again. ``turn`` leaves no doubt.
 
         Args:
             session: the session, made where it is new; or its id.
             messages: the messages, in order.
+            turn: your id of the turn or request: messages without a uid are known by it
+                and their places.
 
         Returns:
             Counts, and the store's id of every message.
@@ -180,14 +188,16 @@ class History:
             Busy: another process held the write lock too long.
             StorageUnavailable: the store cannot be written.
         """
-        prepared = self._prepared(session, messages)
+        prepared = self._prepared(session, messages, turn)
         result = self._file.write(lambda connection: writing.append(connection, prepared))
         self._file.help_along()
         return result
 
-    def _prepared(self, session: Session | str, messages: Iterable[Message]) -> writing.Prepared:
+    def _prepared(
+        self, session: Session | str, messages: Iterable[Message], turn: str | None = None
+    ) -> writing.Prepared:
         redaction = self._redaction
-        return writing.prepare(redaction.session(session), map(redaction.message, messages))
+        return writing.prepare(redaction.session(session), map(redaction.message, messages), turn)
 
     def append_many(
         self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
@@ -196,6 +206,31 @@ class History:
         prepared = [self._prepared(session, messages) for session, messages in conversations]
         results = self._file.write(
             lambda connection: [writing.append(connection, each) for each in prepared]
+        )
+        self._file.help_along()
+        return results
+
+    def import_conversations(self, conversations: Iterable[Conversation]) -> list[Updated]:
+        """Store conversations as another program holds them now, in one transaction.
+
+        What is new is stored, what has grown or was corrected there is amended, and what
+        was taken back there is rewound. Nothing is deleted; an older copy of a
+        conversation takes nothing back.
+
+        Raises:
+            InvalidArgument: a value is of the wrong kind.
+            Busy: another process held the write lock too long.
+            StorageUnavailable: the store cannot be written.
+        """
+        prepared = [
+            writing.prepare_update(
+                replace(each, session=cast(Session, self._redaction.session(each.session))),
+                self._redaction.message,
+            )
+            for each in conversations
+        ]
+        results = self._file.write(
+            lambda connection: [writing.update(connection, each) for each in prepared]
         )
         self._file.help_along()
         return results
@@ -462,6 +497,21 @@ class History:
         if not isinstance(session, str) or not session.strip():
             raise InvalidArgument("session id is blank", hint="Pass the id of the session.")
         return self._file.write(lambda connection: lifecycle.delete_session(connection, session))
+
+    def revive_session(self, session: str) -> bool:
+        """Let a session that was deleted begin anew under the same id.
+
+        For an id that lasts, such as that of a channel. Messages with a timestamp after
+        the deletion do that by themselves; this is for hosts that give none. Messages
+        with a time before the deletion stay refused.
+
+        Args:
+            session: the session's id.
+
+        Returns:
+            Whether it was deleted.
+        """
+        return self._file.write(lambda connection: lifecycle.revive_session(connection, session))
 
     def expire(self, before: Time, *, dry_run: bool = False) -> Expired:
         """Delete the sessions that were last active before a time, in bounded batches.

@@ -10,15 +10,15 @@ reason; the rest go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.history import writing
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import state as indexes
-from mnemogram.history.models import Message, Session
+from mnemogram.history.models import Message, Session, State
 from mnemogram.history.upkeep.maintain import Maintained
 from mnemogram.sqlite.database import Connection
 from mnemogram.values import Value, storable
@@ -43,6 +43,9 @@ class LegacyRecord:
             the source, or imported again, does not come twice. A message without a
             timestamp claims none.
         end_reason: why the conversation ended, as for ``History.end_session``.
+        states: by uid, the state of messages that are not ``active``: ``compacted`` for
+            what has left the model's context, ``rewound`` for what was undone. They may
+            have come with an earlier record.
         problem: why the record cannot be read; it is then set aside.
 
     A record with neither session nor problem holds nothing to import.
@@ -52,6 +55,7 @@ class LegacyRecord:
     session: Session | str | None = None
     messages: Sequence[Message] = ()
     end_reason: str | None = None
+    states: Mapping[str, State] = field(default_factory=dict)
     problem: str | None = None
 
 
@@ -215,11 +219,9 @@ def _store(
         record.session, (redacted(_as_snapshot(each)) for each in record.messages)
     )
     result = writing.append(connection, prepared)
+    writing.set_states(connection, prepared.session.id, record.states)
     if record.end_reason is not None and not result.refused:
-        connection.execute(
-            "UPDATE sessions SET end_reason = coalesce(end_reason, ?) WHERE key = ?",
-            (str(record.end_reason), prepared.session.id),
-        )
+        writing.end_if_open(connection, prepared.session.id, record.end_reason)
     return result.inserted
 
 

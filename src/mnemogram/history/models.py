@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from mnemogram.values import Value
 __all__ = [
     "AppendResult",
     "BrowseResult",
+    "Conversation",
     "EvidenceMessage",
     "IndexReport",
     "LegacyImport",
@@ -26,6 +27,7 @@ __all__ = [
     "SessionSummary",
     "State",
     "Status",
+    "Updated",
 ]
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
@@ -68,7 +70,8 @@ class Message:
         role: ``user``, ``assistant`` or ``tool``.
         content: the whole text; None counts as empty.
         uid: the host's own id, unique in its session; derived where missing.
-        timestamp: aware datetime or ISO 8601; the time of the append by default.
+        timestamp: aware datetime, ISO 8601 or Unix seconds; the time of the append by
+            default.
         tool_calls: what the assistant asked for: JSON-ready value or JSON text.
         tool_call_id, tool_name, tool_status: which call a tool message answers, and how.
         provenance: ``observed``, or ``legacy_snapshot`` for imported ones.
@@ -86,6 +89,38 @@ class Message:
     provenance: str = "observed"
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as another program holds it now.
+
+    Attributes:
+        session: the conversation.
+        messages: what stands of it, in order; each with a uid of the program's.
+        left: messages on branches that were left: kept, and hidden like what was undone.
+        states: by uid, the state of messages that are not ``active``; they may have
+            come with an earlier piece of the conversation.
+        live, gone, newest: where the program's whole conversation is known: the uids
+            that stand, those that were left, and the latest time. What is stored of the
+            conversation and is in neither was taken back, unless something stored is
+            newer than ``newest``: then this is an older copy, and takes nothing back.
+        unique: no other conversation has messages with these uids, except for copies of
+            them. One that begins with copies continues the one that it copied, and they
+            are stored once.
+        end_reason: why the conversation ended, as for ``History.end_session``.
+    """
+
+    session: Session
+    messages: Sequence[Message]
+    _: KW_ONLY
+    left: Sequence[Message] = ()
+    states: Mapping[str, State] = field(default_factory=dict)
+    live: frozenset[str] | None = None
+    gone: frozenset[str] = frozenset()
+    newest: Time | None = None
+    unique: bool = False
+    end_reason: str | None = None
+
+
 # --- what comes out --------------------------------------------------------------------
 
 
@@ -99,12 +134,38 @@ class AppendResult(Value):
         refused: messages refused because their session was deleted.
         ids: the store's id of each message given, in order; None where refused.
         notes: one sentence for each text that had to be changed to be storable.
+        changed: how many of the repeated came with other text than what is stored.
     """
 
     inserted: int
     repeated: int
     refused: int
     ids: tuple[int | None, ...]
+    notes: tuple[str, ...] = ()
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Updated(Value):
+    """What became of a conversation that another program holds.
+
+    Attributes:
+        inserted: messages stored now.
+        repeated: messages that were there before.
+        amended: how many of those have other text now.
+        changed: how many came with other text that is not newer; they stay as they are.
+        rewound: messages that are hidden now, because their branch was left or they
+            were taken back.
+        refused: messages refused because their session was deleted.
+        notes: what had to be changed or left out.
+    """
+
+    inserted: int = 0
+    repeated: int = 0
+    amended: int = 0
+    changed: int = 0
+    rewound: int = 0
+    refused: int = 0
     notes: tuple[str, ...] = ()
 
 

@@ -9,12 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument, NotFound
-from mnemogram.history.models import ROLES, AppendResult, Message, Session
+from mnemogram.history.models import (
+    ROLES,
+    STATES,
+    AppendResult,
+    Conversation,
+    Message,
+    Session,
+    Updated,
+)
 from mnemogram.history.schema import BEFORE_ALL, HIDDEN_SOURCES, UNATTENDED_SOURCES, title_key
 from mnemogram.moments import to_microseconds
 from mnemogram.sqlite.database import Connection
@@ -23,11 +31,14 @@ from mnemogram.values import storable
 __all__ = [
     "SNAPSHOT",
     "Prepared",
+    "PreparedUpdate",
     "amend",
     "append",
     "end_session",
     "prepare",
+    "prepare_update",
     "set_state",
+    "update",
     "upsert_session",
 ]
 
@@ -36,6 +47,8 @@ TOOL_INDEX_CHARS: Final = 8_192
 #: Provenance of messages that were imported as another store showed them.
 SNAPSHOT: Final = "legacy_snapshot"
 _DERIVED: Final = "auto:"
+#: Begins the keys, in ``meta``, of deleted sessions that have begun anew.
+_REVIVED: Final = "revived:"
 _NO_SUBSTRINGS: Final = frozenset((*HIDDEN_SOURCES, *UNATTENDED_SOURCES))
 
 _INSERT: Final = """
@@ -123,7 +136,9 @@ def _derived_uid(position: int, row: dict[str, Any], timestamp: int | None) -> s
     return f"{_DERIVED}{digest.hexdigest()[:20]}"
 
 
-def _row(message: Message, position: int, now: int, notes: list[str]) -> dict[str, Any]:
+def _row(
+    message: Message, position: int, now: int, notes: list[str], turn: str | None
+) -> dict[str, Any]:
     if not isinstance(message, Message):
         raise InvalidArgument(
             f"message {position} is a {type(message).__name__}",
@@ -153,8 +168,13 @@ def _row(message: Message, position: int, now: int, notes: list[str]) -> dict[st
     uid = _optional(message.uid, f"{where} uid", notes)
     if uid == "":
         raise InvalidArgument(f"{where}: uid is empty", hint="Leave it out, or pass your own id.")
-    row["uid"] = _derived_uid(position, row, moment) if uid is None else uid
-    row["anonymous"] = uid is None and moment is None
+    if uid is None:
+        uid = _derived_uid(position, row, moment) if turn is None else f"{turn}/{position}"
+        row["anonymous"] = turn is None and moment is None
+    else:
+        row["anonymous"] = False
+    row["uid"] = row["given_uid"] = uid
+    row["moment"] = moment
     return row
 
 
@@ -198,9 +218,27 @@ def session_row(connection: Connection, key: str) -> int | None:
     return None if found is None else int(found)
 
 
-def is_tombstoned(connection: Connection, key: str) -> bool:
-    """Whether the session was deleted on purpose."""
-    return connection.one("SELECT 1 FROM tombstones WHERE key = ?", (key,)) is not None
+def deleted_at(connection: Connection, key: str) -> int | None:
+    """Return when the session was deleted on purpose, or None."""
+    found = connection.one("SELECT deleted_at FROM tombstones WHERE key = ?", (key,))
+    return None if found is None else int(found)
+
+
+def is_revived(connection: Connection, key: str) -> bool:
+    """Whether a session that was deleted has begun anew."""
+    return connection.one("SELECT 1 FROM meta WHERE key = ?", (_REVIVED + key,)) is not None
+
+
+def revive(connection: Connection, key: str) -> None:
+    """Let a session that was deleted begin anew; what was deleted stays refused."""
+    connection.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (?, '1')", (_REVIVED + key,)
+    )
+
+
+def forget_revival(connection: Connection, key: str) -> None:
+    """Note that a session was deleted again."""
+    connection.execute("DELETE FROM meta WHERE key = ?", (_REVIVED + key,))
 
 
 def upsert_session(
@@ -353,8 +391,13 @@ class Prepared:
     now: int
 
 
-def prepare(session: Session | str, messages: Iterable[Message]) -> Prepared:
+def prepare(
+    session: Session | str, messages: Iterable[Message], turn: str | None = None
+) -> Prepared:
     """Check what is to be appended, before any lock is taken.
+
+    Args:
+        turn: names the messages that bring no uid, together with their places.
 
     Raises:
         InvalidArgument: a value is of the wrong kind.
@@ -362,54 +405,202 @@ def prepare(session: Session | str, messages: Iterable[Message]) -> Prepared:
     notes: list[str] = []
     now = time.time_ns() // 1_000
     checked = _checked_session(session, notes)
-    rows = tuple(_row(message, place, now, notes) for place, message in enumerate(messages))
+    turn = _optional(turn, "turn", notes)
+    if turn == "":
+        raise InvalidArgument("turn is empty", hint="Leave it out, or pass your own id of it.")
+    rows = tuple(_row(message, place, now, notes, turn) for place, message in enumerate(messages))
     return Prepared(checked, rows, tuple(notes), now)
+
+
+@dataclass(slots=True)
+class _Added:
+    """What became of the rows of a call."""
+
+    notes: list[str]
+    ids: list[int | None] = field(default_factory=list)
+    inserted: int = 0
+    changed: int = 0
+    amended: int = 0
+    refused: int = 0
 
 
 def append(connection: Connection, prepared: Prepared) -> AppendResult:
     """Store messages that are not there yet, all or none."""
-    notes = list(prepared.notes)
+    done = _add(connection, prepared, None)
+    repeated = len(prepared.rows) - done.inserted - done.refused
+    return AppendResult(
+        done.inserted, repeated, done.refused, tuple(done.ids), tuple(done.notes), done.changed
+    )
+
+
+def _add(
+    connection: Connection,
+    prepared: Prepared,
+    corrects: Callable[[str, str], bool] | None,
+) -> _Added:
+    """Store the rows that are not there yet.
+
+    Args:
+        corrects: tells from the stored text and another one, that came under the same
+            uid, whether the other is to take its place; nothing does by default.
+    """
+    done = _Added(list(prepared.notes))
+    key = prepared.session.id
     rows = prepared.rows
-    if is_tombstoned(connection, prepared.session.id):
-        notes.append("session: it was deleted and takes no messages; use a new session id")
-        return AppendResult(0, 0, len(rows), (None,) * len(rows), tuple(notes))
-    times = [row["timestamp"] for row in rows if not row["untimed"]]
+    accepted = _accepted(connection, key, rows, done.notes)
+    if accepted is not None and not any(accepted):
+        done.refused, done.ids = len(rows), [None] * len(rows)
+        return done
+    known = [
+        row["timestamp"]
+        for place, row in enumerate(rows)
+        if not row["untimed"] and (accepted is None or accepted[place])
+    ]
     row_id, source = upsert_session(
-        connection, prepared.session, min(times, default=None), prepared.now, notes
+        connection, prepared.session, min(known, default=None), prepared.now, done.notes
     )
     _place_untimed(connection, row_id, rows)
-    times = []
+    _tell_apart(connection, row_id, rows)
+    times: list[int] = []
     searchable = source not in _NO_SUBSTRINGS
-    ids: list[int | None] = []
-    inserted = 0
     for position, row in enumerate(rows):
+        if accepted is not None and not accepted[position]:
+            done.refused += 1
+            done.ids.append(None)
+            continue
         row["session_id"] = row_id
         row["substring"] = int(searchable and row["role"] != "tool")
         new = connection.one(_INSERT, row)
         if new is not None:
-            inserted += 1
+            done.inserted += 1
             if row["untimed"]:
                 connection.execute("INSERT INTO untimed (id) VALUES (?)", (new,))
             else:
                 times.append(row["timestamp"])
         else:
-            new = connection.one(
-                "SELECT id FROM messages WHERE session_id = ? AND uid = ?", (row_id, row["uid"])
-            )
-            if row["anonymous"]:
-                notes.append(
-                    f"message {position}: the same text at the same place was there already and"
-                    " counts as a repeat; give uids or timestamps to store it again"
-                )
-        ids.append(int(new))
-    if inserted:
+            new = _repeated(connection, position, row, corrects, done)
+        done.ids.append(int(new))
+    if done.inserted:
         connection.execute(
             "UPDATE sessions SET message_count = message_count + ? WHERE id = ?",
-            (inserted, row_id),
+            (done.inserted, row_id),
         )
     if times:
         _note_times(connection, row_id, min(times), max(times))
-    return AppendResult(inserted, len(rows) - inserted, 0, tuple(ids), tuple(notes))
+    return done
+
+
+def _accepted(
+    connection: Connection, key: str, rows: Sequence[dict[str, Any]], notes: list[str]
+) -> list[bool] | None:
+    """Return which rows a session takes that was deleted; None for one that was not.
+
+    What is known to be said after the deletion begins the session anew. From then on only
+    what is known to be older, or is a copy of unknown age, is refused.
+    """
+    deleted = deleted_at(connection, key)
+    if deleted is None:
+        return None
+    revived = is_revived(connection, key)
+    if not rows and revived:
+        return None
+    accepted = [
+        row["moment"] > deleted
+        if row["moment"] is not None
+        else revived and row["provenance"] != SNAPSHOT
+        for row in rows
+    ]
+    if not all(accepted) or not rows:
+        notes.append(
+            "session: it was deleted and takes no messages from before; those with a timestamp"
+            " after the deletion, or revive_session, begin it anew"
+        )
+    if any(accepted) and not revived:
+        revive(connection, key)
+    return accepted
+
+
+_VARIANTS: Final = """
+SELECT id, uid FROM messages
+ WHERE session_id = :session AND (uid = :uid OR (uid >= :uid || '#' AND uid < :uid || '$'))
+ ORDER BY id DESC
+"""
+
+
+def _tell_apart(connection: Connection, session: int, rows: Sequence[dict[str, Any]]) -> None:
+    """Give messages that bring neither uid nor time, and equal older ones, uids of their own.
+
+    Such messages are a repeat where they are the session's last ones, as when a call is made
+    again, or its first ones (two or more), as when a list is appended from its beginning.
+    Otherwise somebody has said the same again.
+    """
+    for row in rows:
+        row["uid"] = row["given_uid"]
+    if not rows or not all(row["anonymous"] for row in rows):
+        return
+    variants: list[list[tuple[int, str]]] = []
+    for row in rows:
+        values = {"session": session, "uid": row["uid"]}
+        known = [(int(each[0]), str(each[1])) for each in connection.execute(_VARIANTS, values)]
+        if not known:
+            return  # a list that has grown, or new words
+        variants.append(known)
+    edge = "SELECT {}(id) FROM messages WHERE session_id = ?"
+    if variants[-1][0][0] == connection.one(edge.format("max"), (session,)):
+        for row, known in zip(rows, variants, strict=True):
+            row["uid"] = known[0][1]
+    elif len(rows) < 2 or variants[0][-1][0] != connection.one(edge.format("min"), (session,)):
+        for row, known in zip(rows, variants, strict=True):
+            row["uid"] = f"{row['given_uid']}#{len(known) + 1}"
+
+
+def _repeated(
+    connection: Connection,
+    position: int,
+    row: dict[str, Any],
+    corrects: Callable[[str, str], bool] | None,
+    done: _Added,
+) -> int:
+    """Look at a message whose uid is there already; return the store's id of it."""
+    found = next(
+        connection.execute(
+            "SELECT id, content = :content AND (:tool_calls IS NULL OR tool_calls IS :tool_calls)"
+            " AND (:tool_status IS NULL OR tool_status IS :tool_status)"
+            " FROM messages WHERE session_id = :session_id AND uid = :uid",
+            row,
+        )
+    )
+    row_id, same = int(found[0]), bool(found[1])
+    if row["anonymous"]:
+        done.notes.append(
+            f"message {position}: the same text at the same place was there already and"
+            " counts as a repeat; give uids or timestamps to store it again"
+        )
+    if same:
+        return row_id
+    if corrects is None:
+        done.changed += 1
+        done.notes.append(
+            f"message {position}: its uid was there already with other text, which stays;"
+            " amend corrects it"
+        )
+        return row_id
+    stored = str(connection.one("SELECT content FROM messages WHERE id = ?", (row_id,)))
+    if corrects(stored, row["content"]):
+        _set_text(connection, row_id, row)
+        done.amended += 1
+    else:
+        done.changed += 1
+    return row_id
+
+
+def _set_text(connection: Connection, row_id: int, values: dict[str, Any]) -> None:
+    connection.execute(
+        "UPDATE messages SET content = :content, index_bytes = :index_bytes,"
+        " tool_calls = coalesce(:tool_calls, tool_calls),"
+        " tool_status = coalesce(:tool_status, tool_status) WHERE id = :id",
+        {**values, "id": row_id},
+    )
 
 
 def _place_untimed(connection: Connection, session: int, rows: Sequence[dict[str, Any]]) -> None:
@@ -470,18 +661,264 @@ def amend(
     if content is not None:
         text = _text(content, "content", notes)
         head = _indexed_bytes(role, text)
-    connection.execute(
-        "UPDATE messages SET content = ?, index_bytes = ?, tool_calls = coalesce(?, tool_calls),"
-        " tool_status = coalesce(?, tool_status) WHERE id = ?",
-        (
-            text,
-            head,
-            _tool_calls(tool_calls, notes),
-            _optional(tool_status, "tool_status", notes),
-            row_id,
-        ),
-    )
+    values = {
+        "content": text,
+        "index_bytes": head,
+        "tool_calls": _tool_calls(tool_calls, notes),
+        "tool_status": _optional(tool_status, "tool_status", notes),
+    }
+    _set_text(connection, int(row_id), values)
     return tuple(notes)
+
+
+# --- conversations that other programs hold -------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedUpdate:
+    """A conversation whose values have been checked."""
+
+    prepared: Prepared
+    conversation: Conversation
+    left: frozenset[str]
+    newest: int | None
+
+
+def prepare_update(
+    conversation: Conversation, redacted: Callable[[Message], Message]
+) -> PreparedUpdate:
+    """Check what another program holds, before any lock is taken.
+
+    Raises:
+        InvalidArgument: a value is of the wrong kind.
+    """
+    messages = (*conversation.messages, *conversation.left)
+    prepared = prepare(conversation.session, map(redacted, messages))
+    left = frozenset(row["uid"] for row in prepared.rows[len(conversation.messages) :])
+    newest = conversation.newest
+    moment = None if newest is None else to_microseconds(newest, "newest")
+    return PreparedUpdate(prepared, conversation, left, moment)
+
+
+def update(connection: Connection, wanted: PreparedUpdate) -> Updated:
+    """Store a conversation as another program holds it now.
+
+    What is new is stored, what has grown or was corrected is amended, and what was taken
+    back is rewound. A conversation without messages is one to link: nothing is done where
+    it is not there.
+    """
+    prepared, about = wanted.prepared, wanted.conversation
+    key = prepared.session.id
+    existing = session_row(connection, key)
+    if existing is None and not prepared.rows:
+        return Updated()
+    copied = 0
+    follower: int | None = None
+    if about.unique:
+        prepared, follower = _without_copies(connection, prepared, existing)
+        copied = len(wanted.prepared.rows) - len(prepared.rows)
+    stored = _stored(connection, existing) if about.live is not None and existing else {}
+    older = _is_older(stored, wanted)
+
+    def corrects(old: str, new: str) -> bool:
+        return new.startswith(old) or not (older or old.startswith(new))
+
+    done = _add(connection, prepared, corrects)
+    repeated = len(prepared.rows) - done.inserted - done.refused + copied
+    rewound = 0
+    if done.refused < len(prepared.rows) or not prepared.rows:
+        if follower is not None:
+            link_parent(connection, follower, key, done.notes)
+        states = {**about.states, **dict.fromkeys(wanted.left, "rewound")}
+        if about.live is not None and not older:
+            rewound += _take_back(connection, key, stored, wanted, done.inserted > 0)
+        counts = set_states(connection, key, states)
+        rewound += counts.get("rewound", 0)
+        if about.end_reason is not None:
+            end_if_open(connection, key, about.end_reason)
+    return Updated(
+        done.inserted,
+        repeated,
+        done.amended,
+        done.changed,
+        rewound,
+        done.refused,
+        tuple(done.notes),
+    )
+
+
+def _stored(connection: Connection, session: int) -> dict[str, tuple[str, int | None]]:
+    """Return state and time, where it is known, of each message of a session."""
+    rows = connection.execute(
+        "SELECT uid, state, iif(id IN (SELECT id FROM untimed), NULL, timestamp)"
+        " FROM messages WHERE session_id = ?",
+        (session,),
+    )
+    return {str(uid): (str(state), moment) for uid, state, moment in rows}
+
+
+def _is_older(stored: dict[str, tuple[str, int | None]], wanted: PreparedUpdate) -> bool:
+    """Whether the store knows newer messages of a conversation than its program did."""
+    live, gone = wanted.conversation.live or frozenset(), wanted.conversation.gone
+    newest = wanted.newest
+    if newest is None:
+        return False
+    return any(
+        moment is not None and moment > newest
+        for uid, (_, moment) in stored.items()
+        if uid not in live and uid not in gone
+    )
+
+
+def _take_back(
+    connection: Connection,
+    key: str,
+    stored: dict[str, tuple[str, int | None]],
+    wanted: PreparedUpdate,
+    brought_new: bool,
+) -> int:
+    """Rewind what no longer stands, and bring back what stands again."""
+    live, gone = wanted.conversation.live or frozenset(), wanted.conversation.gone
+    away, back = [], []
+    for uid, (state, moment) in stored.items():
+        if uid in live:
+            if state == "rewound":
+                back.append(uid)
+        elif state != "rewound" and (
+            uid in gone
+            # Without times only a conversation that has gone on is known to be a newer one.
+            or brought_new
+            or (moment is not None and wanted.newest is not None and moment <= wanted.newest)
+        ):
+            away.append(uid)
+    row_id = session_row(connection, key)
+    connection.executemany(
+        "UPDATE messages SET state = 'active' WHERE session_id = ? AND uid = ?",
+        [(row_id, uid) for uid in back],
+    )
+    return set_state(connection, key, away, "rewound") if away else 0
+
+
+_ELSEWHERE: Final = """
+SELECT m.session_id FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+ WHERE m.timestamp = ? AND m.uid = ? AND m.session_id IS NOT ? AND s.source NOT IN ('subagent')
+ ORDER BY m.session_id DESC LIMIT 1
+"""
+
+
+def _without_copies(
+    connection: Connection, prepared: Prepared, existing: int | None
+) -> tuple[Prepared, int | None]:
+    """Leave out what a conversation has copied from the one it continues, and link the two.
+
+    Returns:
+        The rest, and a session that turns out to continue this one.
+    """
+    session = prepared.session
+    follower: int | None = None
+    known = None
+    if existing is not None:
+        known = connection.one("SELECT parent_key FROM sessions WHERE id = ?", (existing,))
+    if session.parent is None and known is None:
+        origin, follower = _origin(connection, prepared.rows, existing)
+        if origin is not None:
+            session = replace(session, parent=origin)
+    parent = session.parent or known
+    if parent is None:
+        return replace(prepared, session=session), follower
+    chain = _chain(connection, str(parent))
+    chain.discard(existing if existing is not None else -1)
+    rows = tuple(
+        row
+        for row in prepared.rows
+        if _holds(connection, existing, row["uid"])
+        or not any(_holds(connection, each, row["uid"]) for each in chain)
+    )
+    return replace(prepared, session=session, rows=rows), follower
+
+
+def _origin(
+    connection: Connection, rows: Sequence[dict[str, Any]], existing: int | None
+) -> tuple[str | None, int | None]:
+    """Find the conversation that begins with the same messages.
+
+    Returns:
+        The key of the one that this continues, or the id of the one that continues this.
+    """
+    timed = [row for row in rows if row["moment"] is not None]
+
+    def elsewhere(row: dict[str, Any]) -> int | None:
+        found = connection.one(_ELSEWHERE, (row["moment"], row["uid"], existing))
+        return None if found is None else int(found)
+
+    if not timed or elsewhere(timed[0]) is None:
+        return None, None
+    shared, own = 0, len(timed)  # what is shared stands at the beginning
+    while own - shared > 1:
+        middle = (shared + own) // 2
+        if elsewhere(timed[middle]) is None:
+            own = middle
+        else:
+            shared = middle
+    other = elsewhere(timed[shared])
+    goes_on = connection.one(
+        "SELECT min(timestamp) FROM messages WHERE session_id = ? AND timestamp > ?",
+        (other, timed[shared]["moment"]),
+    )
+    # The first is the one that went on first, or did not go on at all.
+    mine = timed[own]["moment"] if own < len(timed) else None
+    if goes_on is not None and (mine is None or mine < goes_on):
+        taken = connection.one("SELECT parent_key FROM sessions WHERE id = ?", (other,))
+        return None, other if taken is None else None
+    return str(connection.one("SELECT key FROM sessions WHERE id = ?", (other,))), None
+
+
+def _chain(connection: Connection, key: str) -> set[int]:
+    """Return a session and those that it continues."""
+    return {
+        int(row[0])
+        for row in connection.execute(
+            "WITH RECURSIVE chain (id, parent_id) AS (SELECT id, parent_id FROM sessions"
+            " WHERE key = ? UNION SELECT s.id, s.parent_id FROM sessions AS s"
+            " JOIN chain ON chain.parent_id = s.id) SELECT id FROM chain",
+            (key,),
+        )
+    }
+
+
+def _holds(connection: Connection, session: int | None, uid: str) -> bool:
+    found = connection.one(
+        "SELECT 1 FROM messages WHERE session_id = ? AND uid = ?", (session, uid)
+    )
+    return found is not None
+
+
+def set_states(connection: Connection, session: str, states: Mapping[str, str]) -> dict[str, int]:
+    """Set the states of messages by their uids; return how many changed to each.
+
+    Raises:
+        InvalidArgument: there is no such state.
+    """
+    unknown = set(states.values()).difference(STATES)
+    if unknown:
+        raise InvalidArgument(
+            f"unknown states: {', '.join(sorted(map(repr, unknown)))}",
+            hint=f"They are {', '.join(STATES)}.",
+        )
+    changed: dict[str, int] = {}
+    if session_row(connection, session) is not None:
+        for state in STATES[1:]:
+            uids = [uid for uid, each in states.items() if each == state]
+            changed[state] = set_state(connection, session, uids, state)
+    return changed
+
+
+def end_if_open(connection: Connection, session: str, reason: str) -> None:
+    """Note why a session ended, unless that is known."""
+    connection.execute(
+        "UPDATE sessions SET end_reason = coalesce(end_reason, ?) WHERE key = ?",
+        (str(reason), session),
+    )
 
 
 def set_state(connection: Connection, session: str, uids: Sequence[str], state: str) -> int:

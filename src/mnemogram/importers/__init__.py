@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.importers import chatgpt, claude, claude_code, jsonl, openai, responses, rollout
+from mnemogram.importers import (
+    chatgpt,
+    claude,
+    claude_code,
+    jsonl,
+    openai,
+    responses,
+    rollout,
+    session_store,
+)
 from mnemogram.importers.base import (
     Batch,
     Format,
@@ -36,6 +45,7 @@ __all__ = [
     "DIRECTORY_SUFFIXES",
     "FORMATS",
     "IMPORTERS",
+    "LEFT_BRANCHES",
     "Batch",
     "Format",
     "ImportFailed",
@@ -52,6 +62,7 @@ __all__ = [
 #: shape with a field of its own stands before one that it could be taken for, and the plain
 #: list of messages with roles, which is inside of many others, stands last.
 IMPORTERS: Final[tuple[Importer, ...]] = (
+    session_store,
     chatgpt,
     claude,
     jsonl,
@@ -63,6 +74,9 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
 
 #: Names of the formats, without ``auto``.
 FORMATS: Final[tuple[Format, ...]] = tuple(sorted(each.NAME for each in IMPORTERS))
+
+#: Counts, in ``Report.skipped``, what is in ``Batch.left`` rather than ``messages``.
+LEFT_BRANCHES: Final = "messages on branches that were left"
 
 _LOOK_AT: Final = 50
 
@@ -104,7 +118,7 @@ def read(
         for part in source.parts():
             try:
                 for batch in _part(part.records, format, report):
-                    report.skip("messages on branches that were left", len(batch.left))
+                    report.skip(LEFT_BRANCHES, len(batch.left))
                     report.untimed += sum(each.timestamp is None for each in batch.messages)
                     yield batch
                     if progress is not None:

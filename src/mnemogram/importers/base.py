@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.models import Message, Role, Session, State
+from mnemogram.history.models import Conversation, Message, Role, Session, State
 from mnemogram.importers.times import as_time, read_time
 
 __all__ = [
@@ -145,6 +145,7 @@ class Batch(NamedTuple):
         whole: what the file holds of the conversation, where that is all there is.
         unique: whether no other conversation has messages with these uids, except for
             copies of them.
+        end_reason: why the conversation ended, where that is known.
     """
 
     session: Session
@@ -154,6 +155,22 @@ class Batch(NamedTuple):
     states: Mapping[str, State] = MappingProxyType({})
     whole: Whole | None = None
     unique: bool = False
+    end_reason: str | None = None
+
+    def conversation(self) -> Conversation:
+        """Return it as ``History.import_conversations`` takes it."""
+        known = self.whole
+        return Conversation(
+            self.session,
+            self.messages,
+            left=self.left,
+            states=self.states,
+            live=None if known is None else known.live,
+            gone=frozenset() if known is None else known.left,
+            newest=None if known is None else known.newest,
+            unique=self.unique,
+            end_reason=self.end_reason,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ class _Reader:
 
 
 def _iso(time: Time | None) -> str | None:
-    return time.isoformat() if isinstance(time, datetime) else time
+    return time.isoformat() if isinstance(time, datetime) else None
 
 
 def _filled(record: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Import from the session store of hermes-agent and programs like it.
 
-Such a store is a SQLite file with a table ``sessions`` (id, source, title, model,
-parent_session_id, started_at, end_reason, ...) and a table ``messages`` (id, session_id,
-role, content, timestamp, tool_calls, tool_call_id, tool_name, ...). Columns that a file
-does not have are done without.
+What such a store is, and what becomes of its columns, is said where files are imported:
+``mnemogram.importers.session_store``.
 """
 
 from __future__ import annotations
@@ -18,20 +16,11 @@ from typing import Any, Final
 
 from mnemogram.errors import StorageUnavailable
 from mnemogram.history.legacy import LegacyRecord
-from mnemogram.history.models import Message, Session
-from mnemogram.importers.base import as_time, role_of
+from mnemogram.importers.session_store import NEEDED, query, said
 
 __all__ = ["SessionStoreSource"]
 
 PAGE_SIZE: Final = 200
-_MESSAGE_COLUMNS: Final = (
-    *("id", "session_id", "role", "content", "timestamp"),
-    *("tool_calls", "tool_call_id", "tool_name", "tool_status"),
-)
-_SESSION_COLUMNS: Final = (
-    *("source", "title", "model", "parent_session_id", "started_at", "end_reason", "user_id"),
-)
-_NEEDED: Final = frozenset(("id", "session_id", "role", "content"))
 
 
 class SessionStoreSource:
@@ -74,19 +63,13 @@ class SessionStoreSource:
     def _query(self, connection: sqlite3.Connection) -> str:
         messages = _columns(connection, "messages")
         sessions = _columns(connection, "sessions")
-        missing = _NEEDED - messages
+        missing = NEEDED - messages
         if missing:
             raise sqlite3.OperationalError(f"messages has no column {', '.join(sorted(missing))}")
-        shown = [f"m.{name} AS {name}" for name in _MESSAGE_COLUMNS if name in messages]
-        shown += [f"s.{name} AS session_{name}" for name in _SESSION_COLUMNS if name in sessions]
         where = "m.id > :after"
         if self._by_user:
             where += " AND s.user_id = :user"
-        return (
-            f"SELECT {', '.join(shown)} FROM messages AS m"
-            f" LEFT JOIN sessions AS s ON s.id = m.session_id"
-            f" WHERE {where} ORDER BY m.id LIMIT :limit"
-        )
+        return query(messages, sessions, where, "m.id LIMIT :limit")
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
@@ -95,32 +78,12 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
 
 def _record(row: Mapping[str, Any]) -> LegacyRecord:
     cursor = str(row["id"])
-    role = role_of(row["role"])
-    if role == "system":
+    try:
+        found = said(row)
+    except ValueError as error:
+        return LegacyRecord(cursor, problem=str(error))
+    if found is None:
         return LegacyRecord(cursor)
-    if role is None:
-        return LegacyRecord(cursor, problem=f"message {cursor}: unknown role {row['role']!r}")
-    if row["session_id"] is None:
-        return LegacyRecord(cursor, problem=f"message {cursor} belongs to no session")
-    content = row["content"]
-    if isinstance(content, bytes):
-        content = content.decode("utf-8", "replace")
-    session = Session(
-        str(row["session_id"]),
-        source=str(row.get("session_source") or "chat"),
-        title=row.get("session_title"),
-        model=row.get("session_model"),
-        parent=row.get("session_parent_session_id"),
-        started_at=as_time(row.get("session_started_at")),
-    )
-    message = Message(
-        role,
-        None if content is None else str(content),
-        uid=cursor,
-        timestamp=as_time(row.get("timestamp")),
-        tool_calls=row.get("tool_calls"),
-        tool_call_id=row.get("tool_call_id"),
-        tool_name=row.get("tool_name"),
-        tool_status=row.get("tool_status"),
-    )
-    return LegacyRecord(cursor, session, (message,), end_reason=row.get("session_end_reason"))
+    session, message, state, end_reason = found
+    states = {} if state == "active" else {cursor: state}
+    return LegacyRecord(cursor, session, (message,), end_reason=end_reason, states=states)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Final
 
 from mnemogram.errors import StorageUnavailable
+from mnemogram.history import writing
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
@@ -32,6 +33,7 @@ __all__ = [
     "expire_step",
     "expiry_part",
     "purge",
+    "revive_session",
 ]
 
 #: Messages that one transaction of expiry deletes.
@@ -88,18 +90,35 @@ def delete_session(connection: Connection, key: str) -> Deleted:
     The tombstone is written even where the session is not there (yet): a message of
     it that is still on its way must be refused.
     """
+    moment = time.time_ns() // 1_000
     connection.execute(
-        "INSERT OR IGNORE INTO tombstones (key, deleted_at) VALUES (?, ?)",
-        (key, time.time_ns() // 1_000),
+        "INSERT OR IGNORE INTO tombstones (key, deleted_at) VALUES (?, ?)", (key, moment)
     )
-    row_id = connection.one("SELECT id FROM sessions WHERE key = ?", (key,))
-    if row_id is None:
+    writing.forget_revival(connection, key)
+    found = connection.execute(
+        "SELECT id, last_active_at FROM sessions WHERE key = ?", (key,)
+    ).fetchone()
+    if found is None:
         return Deleted(key, False, 0)
+    row_id, latest = found
+    # It had begun anew since, or holds what a fast clock wrote: that must not come back.
+    connection.execute(
+        "UPDATE tombstones SET deleted_at = max(deleted_at, ?, ?) WHERE key = ?",
+        (moment, latest, key),
+    )
     connection.execute("DELETE FROM messages WHERE session_id = ?", (row_id,))
     messages = connection.changes()
     building.note_deletions(connection, messages)
     _delete_session_row(connection, row_id)
     return Deleted(key, True, messages)
+
+
+def revive_session(connection: Connection, key: str) -> bool:
+    """Let a session that was deleted begin anew; return whether it was deleted."""
+    if writing.deleted_at(connection, key) is None:
+        return False
+    writing.revive(connection, key)
+    return True
 
 
 def _delete_session_row(connection: Connection, row_id: int) -> None:
