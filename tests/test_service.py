@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 
 import mnemogram
-from mnemogram import History, InvalidArgument, Message, Session, StoreClosed
+from mnemogram import History, InvalidArgument, Message, QueryTimeout, Session, StoreClosed
+from mnemogram.history.legacy import LegacyRecord
 from mnemogram.history.upkeep.maintain import Maintenance
-from mnemogram.service import AsyncHistory, MnemogramService
+from mnemogram.memory import SceneMemory
+from mnemogram.service import AsyncHistory, AsyncSceneMemory, MnemogramService
+from mnemogram.sqlite.database import Database
 from tests.history.support import fill, message, states
 
 
@@ -42,6 +45,20 @@ def test_the_methods_are_those_of_the_history() -> None:
     assert mirrored <= sync
     for name in mirrored:
         assert getattr(AsyncHistory, name).__doc__ == getattr(History, name).__doc__
+
+
+def test_the_methods_are_those_of_the_scene_memory() -> None:
+    sync = {
+        name
+        for name, _ in inspect.getmembers(SceneMemory, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    mirrored = {name for name in vars(AsyncSceneMemory) if not name.startswith("_")}
+    # What hands out rows while it reads them cannot cross threads.
+    assert sync - mirrored == {"close", "export_lines"}
+    assert mirrored <= sync
+    for name in mirrored:
+        assert getattr(AsyncSceneMemory, name).__doc__ == getattr(SceneMemory, name).__doc__
 
 
 def test_a_conversation_is_stored_found_and_read(tmp_path: Path) -> None:
@@ -202,6 +219,9 @@ def test_each_user_has_one_upkeep_at_most_and_all_together_eight(
         return Maintenance((), steps[self.path] < 3, (), 0.0)
 
     monkeypatch.setattr(History, "maintain", watched)
+    with mnemogram.open(tmp_path) as home:
+        for number in range(20):
+            home.history(f"u{number}")
 
     async def body(service: MnemogramService) -> None:
         for number in range(20):
@@ -288,3 +308,223 @@ def test_a_service_of_many_users_opens_no_more_than_it_may(tmp_path: Path) -> No
         assert len(service.home._histories) <= 5
 
     run(tmp_path, body, max_open=5)
+
+
+# --- what upkeep never does to others ------------------------------------------------------
+
+
+class SlowSource:
+    """An older store of one conversation, which answers only once it is let."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.answers = threading.Event()
+        self.pages: list[str | None] = []
+
+    def page(self, user_id: str, after: str | None, limit: int) -> list[LegacyRecord]:
+        self.pages.append(after)
+        self.asked.set()
+        assert self.answers.wait(30)
+        number = int(after or 0) + 1
+        if number > 3:
+            return []
+        said = Message("user", f"an old kettle of {user_id}", uid=f"o{number}")
+        return [LegacyRecord(str(number), Session(f"old{number}"), (said,))]
+
+
+async def _until(event: threading.Event) -> None:
+    while not event.is_set():
+        await asyncio.sleep(0.005)
+
+
+def test_nobody_waits_for_an_older_store_that_does_not_answer(tmp_path: Path) -> None:
+    source = SlowSource()
+
+    async def body(service: MnemogramService) -> None:
+        history = service.history("u1")
+        await history.append("s", [message(0)])
+        await _until(source.asked)
+        # The only worker, and the user's turn, are free while the source is waited for.
+        assert (await history.append("s", [message(1)])).inserted == 1
+        assert (await history.read("s")).message_count == 2
+        assert (await service.history("u2").append("s", [message(1)])).inserted == 1
+        source.answers.set()
+        await service.upkeep_done()
+        assert (await history.search("kettle")).count == 3
+
+    run(tmp_path, body, workers=1, legacy=source)
+
+
+def test_closing_does_not_wait_for_an_older_store_for_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = SlowSource()
+
+    async def body(service: MnemogramService) -> None:
+        await service.history("u1").append("s", [message(0)])
+        await _until(source.asked)
+
+    run(tmp_path, body, legacy=source, closing=0.05)
+    assert "left" in caplog.text
+    source.answers.set()
+    for thread in threading.enumerate():
+        if thread.name == "mnemogram-upkeep":
+            thread.join(30)
+    with mnemogram.open(tmp_path) as home:
+        assert home.history("u1").search("kettle").count == 0  # what came too late is not stored
+        assert home.history("u1").read("s").message_count == 1
+
+
+def test_who_only_searches_gets_what_an_older_store_holds_after_a_restart_too(
+    tmp_path: Path,
+) -> None:
+    source = SlowSource()
+
+    async def first(service: MnemogramService) -> None:
+        assert (await service.history("u1").search("kettle")).count == 0
+        await _until(source.asked)
+        source.answers.set()
+        while (await service.history("u1").search("kettle")).count == 0:
+            await asyncio.sleep(0.02)
+
+    async def again(service: MnemogramService) -> None:
+        await service.history("u1").search("kettle")
+        await service.upkeep_done()
+        assert (await service.history("u1").search("kettle")).count == 3
+
+    run(tmp_path, first, legacy=source, closing=0.0)
+    run(tmp_path, again, legacy=source)
+    run(tmp_path, again, legacy=source)
+    assert source.pages.count(None) == 1
+
+
+def test_an_older_store_can_be_taken_over_before_its_users_come(tmp_path: Path) -> None:
+    source = SlowSource()
+    source.answers.set()
+
+    async def body(service: MnemogramService) -> None:
+        service.request_upkeep("u1")
+        await service.upkeep_done()
+        assert service.home.history("u1").search("kettle").count == 3
+
+    run(tmp_path, body, legacy=source)
+
+
+def test_upkeep_makes_no_store_for_who_has_none(tmp_path: Path) -> None:
+    async def body(service: MnemogramService) -> None:
+        service.request_upkeep("nobody")
+        await service.memory("u1").commit([mnemogram.Triple("Ann", "likes", "tea")])
+        await service.upkeep_done()
+
+    run(tmp_path, body)
+    assert [each.name for each in tmp_path.glob("users/*/*.db")] == ["memory.db"]
+
+
+def test_the_scene_memory_has_its_upkeep_and_goes_on_where_the_history_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def maintain(self: SceneMemory, *, seconds: float = 10.0) -> dict[str, int]:
+        steps.append(Path(self.path).parent.name)
+        return {"indexed": 0, "embedded": 1, "pending": 3 - len(steps)}
+
+    def failing(self: History, *, batch_size: int = 500) -> Maintenance:
+        raise mnemogram.StorageUnavailable("the disk is away")
+
+    monkeypatch.setattr(SceneMemory, "maintain", maintain)
+    monkeypatch.setattr(History, "maintain", failing)
+    with mnemogram.open(tmp_path) as home:
+        home.history("u1").append("s", [message(1)])
+        home.memory("u1").commit([mnemogram.Triple("Ann", "likes", "tea")])
+
+    async def body(service: MnemogramService) -> None:
+        while len(steps) < 3:
+            await asyncio.sleep(0.02)
+
+    run(tmp_path, body)
+    assert len(set(steps)) == 1
+
+
+def test_a_deleted_user_is_looked_after_no_more(tmp_path: Path) -> None:
+    async def body(service: MnemogramService) -> None:
+        await service.history("u1").append("s", [message(1)])
+        assert await service.delete_user("u1")
+        await service.upkeep_done()
+
+    run(tmp_path, body, retention=timedelta(days=30))
+    assert list(tmp_path.glob("users/*/*.db")) == []
+
+
+# --- whom a worker works for -----------------------------------------------------------------
+
+_ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+def test_work_may_make_several_calls_at_one_go(tmp_path: Path) -> None:
+    async def body(service: MnemogramService) -> None:
+        history = service.history("u1")
+
+        def work(store: History) -> int:
+            store.append("s", [message(0)])
+            return store.append("s", [message(1)]).inserted
+
+        assert await history.run(work, write=True) == 1
+        assert await history.run(lambda store: store.read("s").message_count) == 2
+
+    run(tmp_path, body, workers=1)
+
+
+def test_a_read_that_nobody_waits_for_any_more_frees_its_worker(tmp_path: Path) -> None:
+    def endless(store: Any) -> None:
+        database: Database = store._database
+        with database.read() as connection:
+            connection.one(_ENDLESS)
+
+    async def body(service: MnemogramService) -> None:
+        for store in (service.history("u1"), service.memory("u1")):
+            with pytest.raises((TimeoutError, asyncio.TimeoutError)):
+                await asyncio.wait_for(store.run(endless), 0.1)
+        assert (await service.history("u1").browse()).count == 0  # the only worker is there
+
+    run(tmp_path, body, workers=1, upkeep=False)
+
+
+def test_a_read_that_is_given_up_before_a_worker_is_free_never_begins(tmp_path: Path) -> None:
+    async def body(service: MnemogramService) -> None:
+        history = service.history("u1")
+        free, begun = threading.Event(), threading.Event()
+        busy = asyncio.ensure_future(history.run(lambda _: free.wait(30)))
+        waiting = asyncio.ensure_future(history.run(lambda _: begun.set()))
+        await asyncio.sleep(0.02)
+        waiting.cancel()
+        free.set()
+        await busy
+        await history.browse()
+        assert not begun.is_set()
+
+    run(tmp_path, body, workers=1, upkeep=False)
+
+
+def test_a_timeout_counts_from_the_call_and_not_from_when_a_worker_is_free(
+    tmp_path: Path,
+) -> None:
+    async def body(service: MnemogramService) -> None:
+        history = service.history("u1")
+        await history.append("s", [message(0)])
+        free = threading.Event()
+        busy = asyncio.ensure_future(history.run(lambda _: free.wait(30)))
+        waiting = [
+            asyncio.ensure_future(history.search("牙医", timeout=0.01)),
+            asyncio.ensure_future(history.browse(timeout=0.01)),
+            asyncio.ensure_future(history.search("牙医", timeout=30.0)),
+        ]
+        await asyncio.sleep(0.05)
+        free.set()
+        await busy
+        late, listed, patient = await asyncio.gather(*waiting, return_exceptions=True)
+        assert isinstance(late, QueryTimeout)
+        assert isinstance(listed, QueryTimeout)
+        assert not isinstance(patient, BaseException)
+
+    run(tmp_path, body, workers=1, upkeep=False)

@@ -124,18 +124,44 @@ class Mnemogram:
             InvalidArgument: not a key that :meth:`users` gave.
             NotFound: the user has no history.
         """
+        options = {**self._history_options, "legacy": None}
+        with self._of_key(
+            self._histories, key, "state.db", lambda path: History.open(path, **options)
+        ) as store:
+            yield store
+
+    @contextlib.contextmanager
+    def memory_of_key(self, key: str) -> Iterator[SceneMemory]:
+        """Give the scene memory of a user of whom only the key is known, for upkeep.
+
+        Raises:
+            InvalidArgument: not a key that :meth:`users` gave.
+            NotFound: the user has no scene memory.
+        """
+        from mnemogram.memory import SceneMemory
+
+        options = {**self._memory_options, "background": False}
+        with self._of_key(
+            self._memories, key, "memory.db", lambda path: SceneMemory.open(path, **options)
+        ) as store:
+            yield store
+
+    @contextlib.contextmanager
+    def _of_key(
+        self, cache: OrderedDict[str, _S], key: str, name: str, make: Callable[[Path], _S]
+    ) -> Iterator[_S]:
         if not _KEY.fullmatch(key):
             raise InvalidArgument(f"not a user key: {key!r}", hint="Take it from users().")
         with self._lock:
-            found = self._cached(self._histories, key)
+            found = self._cached(cache, key)
         if found is not None:
             yield found
             return
-        path = self.root / "users" / key / "state.db"
+        path = self.root / "users" / key / name
         if not path.exists():
-            raise NotFound(f"user {key} has no history", hint="Nothing has to be done for it.")
-        with History.open(path, **{**self._history_options, "legacy": None}) as history:
-            yield history
+            raise NotFound(f"user {key} has no {name}", hint="Nothing has to be done for it.")
+        with make(path) as store:
+            yield store
 
     def delete_user(self, user_id: str) -> bool:
         """Delete all that is kept of a user: histories, memories, the directory.

@@ -8,10 +8,14 @@ Methods are those of :class:`~mnemogram.history.history.History` and
         await service.history("u1").append("s1", [Message("user", "hello")])
         answer = await service.history("u1").search("hello")
 
-Writes of one user take turns, so that a busy user occupies one worker at most. Upkeep
-runs by itself after writes, one task for each user and eight in all; what is more waits
-its turn. A call that is cancelled while SQLite is at work is finished all the same, and
-its result dropped: nothing is ever half done.
+Writes of one user take turns, so that a busy user occupies one worker at most. A call
+that writes and is cancelled while SQLite is at work is finished all the same, and its
+result dropped: nothing is ever half done. One that reads ends, and its worker is free. A
+timeout counts from the call, not from when a worker is free.
+
+Upkeep runs by itself, after writes and when a user is met for the first time, one task for
+each user and eight in all; what is more waits its turn. It has workers of its own, and
+waits for the host's older store outside of every lock.
 """
 
 from __future__ import annotations
@@ -20,16 +24,20 @@ import asyncio
 import functools
 import logging
 import os
+import threading
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, ClassVar, Concatenate, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from mnemogram.errors import InvalidArgument, MnemogramError, NotFound, StoreClosed
 from mnemogram.history.history import History
-from mnemogram.history.upkeep.maintain import PAUSE_FACTOR, SHORTEST_PAUSE, Maintenance
+from mnemogram.history.upkeep.maintain import PAUSE_FACTOR, SHORTEST_PAUSE
 from mnemogram.host import Mnemogram
+from mnemogram.memory import SceneMemory
+from mnemogram.sqlite.connection import Caller, for_caller
 from mnemogram.sqlite.database import user_key
 
 __all__ = ["AsyncHistory", "AsyncSceneMemory", "MnemogramService"]
@@ -39,8 +47,12 @@ DEFAULT_WORKERS: Final = 8
 UPKEEP_TASKS: Final = 8
 #: Seconds between two looks at all users, for the expiry of those who are idle.
 SWEEP_INTERVAL: Final = 3_600.0
+#: Seconds that closing waits for upkeep that is at work.
+CLOSING: Final = 10.0
 #: Seconds after which an upkeep that failed is tried again.
 _RETRY: Final = 60.0
+#: Seconds after which the upkeep of a scene memory takes on no new step.
+_MEMORY_STEP: Final = 1.0
 
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
@@ -54,9 +66,6 @@ class _Bound(Generic[_S]):
 
     __slots__ = ("_open", "_service", "_user")
 
-    #: Whether a write may leave something for upkeep to do.
-    _has_upkeep: ClassVar[bool] = False
-
     def __init__(
         self, service: MnemogramService, user_id: str, open_store: Callable[[str], _S]
     ) -> None:
@@ -64,34 +73,52 @@ class _Bound(Generic[_S]):
         self._user = user_id
         self._open = open_store
 
+    async def run(self, work: Callable[[_S], _T], *, write: bool = False) -> _T:
+        """Run work with the plain store on a worker: several calls at one go, for example.
+
+        Args:
+            work: gets the store; must not keep it.
+            write: whether it writes: then it takes its turn after the user's other writes.
+        """
+        if write:
+            result = await self._service._run(lambda: work(self._open(self._user)), self._user)
+        else:
+            caller = Caller()
+
+            def read() -> _T:
+                caller.left_of(None)
+                with for_caller(caller):
+                    return work(self._open(self._user))
+
+            try:
+                result = await self._service._run(read, None)
+            except asyncio.CancelledError:
+                caller.given_up.set()
+                raise
+        self._service._met(self._user, again=write)
+        return result
+
 
 def _reading(
-    method: Callable[Concatenate[Any, _P], _R],
-) -> Callable[Concatenate[_Bound[Any], _P], Awaitable[_R]]:
+    method: Callable[Concatenate[_S, _P], _R],
+) -> Callable[Concatenate[_Bound[_S], _P], Awaitable[_R]]:
     """Return the async form of a method that only reads."""
 
     @functools.wraps(method)
-    async def call(self: _Bound[Any], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return await self._service._run(
-            lambda: method(self._open(self._user), *args, **kwargs), None
-        )
+    async def call(self: _Bound[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await self.run(lambda store: method(store, *args, **kwargs))
 
     return call
 
 
 def _writing(
-    method: Callable[Concatenate[Any, _P], _R],
-) -> Callable[Concatenate[_Bound[Any], _P], Awaitable[_R]]:
+    method: Callable[Concatenate[_S, _P], _R],
+) -> Callable[Concatenate[_Bound[_S], _P], Awaitable[_R]]:
     """Return the async form of a method that writes: one at a time for each user."""
 
     @functools.wraps(method)
-    async def call(self: _Bound[Any], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        result = await self._service._run(
-            lambda: method(self._open(self._user), *args, **kwargs), self._user
-        )
-        if self._has_upkeep:
-            self._service.request_upkeep(self._user)
-        return result
+    async def call(self: _Bound[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await self.run(lambda store: method(store, *args, **kwargs), write=True)
 
     return call
 
@@ -100,7 +127,6 @@ class AsyncHistory(_Bound[History]):
     """The history of one user; see :class:`~mnemogram.history.history.History`."""
 
     __slots__ = ()
-    _has_upkeep = True
 
     append = _writing(History.append)
     append_many = _writing(History.append_many)
@@ -127,32 +153,35 @@ class AsyncHistory(_Bound[History]):
     export = _reading(History.export)
 
 
-class AsyncSceneMemory(_Bound[Any]):
-    """The scene memory of one user; see :class:`~mnemogram.memory.SceneMemory`.
-
-    Every method of that class is here, to be awaited.
-    """
+class AsyncSceneMemory(_Bound[SceneMemory]):
+    """The scene memory of one user; see :class:`~mnemogram.memory.SceneMemory`."""
 
     __slots__ = ()
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        from mnemogram.memory import SceneMemory
-
-        method = None if name.startswith("_") else getattr(SceneMemory, name, None)
-        if not callable(method) or name in _NOT_MIRRORED:
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        wrapped = _reading(method) if name in _MEMORY_READS else _writing(method)
-        return functools.partial(wrapped, self)
-
-
-_MEMORY_READS: Final = frozenset(
-    (
-        *("backup", "build_context", "check", "recall", "recall_by_scene", "relations"),
-        *("scene_stats", "scenes", "status"),
-    )
-)
-#: What hands out rows while it reads them cannot cross threads.
-_NOT_MIRRORED: Final = frozenset(("open", "close", "export_lines"))
+    commit = _writing(SceneMemory.commit)
+    confirm = _writing(SceneMemory.confirm)
+    forget = _writing(SceneMemory.forget)
+    import_lines = _writing(SceneMemory.import_lines)
+    maintain = _writing(SceneMemory.maintain)
+    merge_entities = _writing(SceneMemory.merge_entities)
+    purge_noise = _writing(SceneMemory.purge_noise)
+    purge_orphans = _writing(SceneMemory.purge_orphans)
+    purge_stale_scene_refs = _writing(SceneMemory.purge_stale_scene_refs)
+    repair = _writing(SceneMemory.repair)
+    retire = _writing(SceneMemory.retire)
+    set_single_valued = _writing(SceneMemory.set_single_valued)
+    tag_scene = _writing(SceneMemory.tag_scene)
+    tag_scene_by_entity_glob = _writing(SceneMemory.tag_scene_by_entity_glob)
+    untag_scene = _writing(SceneMemory.untag_scene)
+    backup = _reading(SceneMemory.backup)
+    build_context = _reading(SceneMemory.build_context)
+    check = _reading(SceneMemory.check)
+    recall = _reading(SceneMemory.recall)
+    recall_by_scene = _reading(SceneMemory.recall_by_scene)
+    relations = _reading(SceneMemory.relations)
+    scene_stats = _reading(SceneMemory.scene_stats)
+    scenes = _reading(SceneMemory.scenes)
+    status = _reading(SceneMemory.status)
 
 
 class _Turn:
@@ -173,7 +202,10 @@ class MnemogramService:
         workers: threads that storage runs on.
         upkeep: do background upkeep after writes and, for idle users, every hour.
         upkeep_batch: messages in one step of upkeep.
+        upkeep_workers: users whose upkeep runs at the same time, on threads of their own.
         sweep_interval: seconds between two looks at all users.
+        closing: seconds that closing waits for upkeep, such as an older store that does
+            not answer. What is left behind then stores nothing any more.
         options: as for :class:`~mnemogram.host.Mnemogram` (``retention``, ``legacy``,
             ``policy``, ``redactor``, ...).
 
@@ -188,18 +220,31 @@ class MnemogramService:
         workers: int = DEFAULT_WORKERS,
         upkeep: bool = True,
         upkeep_batch: int = 500,
+        upkeep_workers: int = UPKEEP_TASKS,
         sweep_interval: float = SWEEP_INTERVAL,
+        closing: float = CLOSING,
         **options: Any,
     ) -> None:
-        if workers < 1:
-            raise InvalidArgument("workers must be 1 or more", hint="8 is the default.")
+        for name, value in (("workers", workers), ("upkeep_workers", upkeep_workers)):
+            if value < 1:
+                raise InvalidArgument(f"{name} must be 1 or more", hint="8 is the default.")
         self.home = Mnemogram(root, **options)
         self._key_secret = options.get("key_secret")
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mnemogram")
         self._turns: dict[str, _Turn] = {}
         self._running: set[asyncio.Future[Any]] = set()
         self._closed = False
-        self._upkeep = _Upkeep(self, upkeep_batch, sweep_interval) if upkeep else None
+        self._known: set[int] = set()
+        self._upkeep: _Upkeep | None = None
+        if upkeep:
+            self._upkeep = _Upkeep(
+                self.home,
+                batch=upkeep_batch,
+                workers=upkeep_workers,
+                sweep_interval=sweep_interval,
+                closing=closing,
+                has_legacy=options.get("legacy") is not None,
+            )
 
     # -- stores
 
@@ -223,6 +268,10 @@ class MnemogramService:
 
     async def delete_user(self, user_id: str) -> bool:
         """Delete all that is kept of a user; see ``Mnemogram.delete_user``."""
+        key = self._key(user_id)
+        if self._upkeep is not None:
+            self._upkeep.forget(key)
+        self._known.discard(_mark(key))
         return await self._run(lambda: self.home.delete_user(user_id), user_id)
 
     def _key(self, user_id: str) -> str:
@@ -232,14 +281,11 @@ class MnemogramService:
 
     async def _run(self, work: Callable[[], _T], writer: str | None) -> _T:
         """Run ``work`` on a worker; with ``writer``, after that user's other writes."""
-        key = None if writer is None else self._key(writer)
-        return await self._run_for(work, key)
-
-    async def _run_for(self, work: Callable[[], _T], key: str | None) -> _T:
         if self._closed:
             raise StoreClosed(f"{self.home.root} is closed")
-        if key is None:
-            return await self._on_worker(work)
+        if writer is None:
+            return await asyncio.shield(self._submit(work))
+        key = self._key(writer)
         turn = self._turns.setdefault(key, _Turn())
         turn.users += 1
         try:
@@ -270,9 +316,6 @@ class MnemogramService:
         if not turn.users:
             del self._turns[key]
 
-    async def _on_worker(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.shield(self._submit(work))
-
     def _submit(self, work: Callable[[], _T]) -> asyncio.Future[_T]:
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
         self._running.add(future)
@@ -287,9 +330,24 @@ class MnemogramService:
     # -- upkeep
 
     def request_upkeep(self, user_id: str) -> None:
-        """Look after a user soon: done after every write by itself."""
+        """Look after a user soon: done after every write, and at the first call, by itself.
+
+        After a start, a user who does not come is looked after but for the older store,
+        which is asked by the user's id: give a host's list of users here to have it taken
+        over before they come.
+        """
         if self._upkeep is not None and not self._closed:
             self._upkeep.request(self._key(user_id), user_id)
+
+    def _met(self, user_id: str, *, again: bool) -> None:
+        """Note that a user was here: the first time there may be something to do."""
+        if self._upkeep is None or self._closed:
+            return
+        key = self._key(user_id)
+        mark = _mark(key)
+        if again or mark not in self._known:
+            self._known.add(mark)
+            self._upkeep.request(key, user_id)
 
     async def upkeep_done(self) -> None:
         """Wait until no user has anything due."""
@@ -320,8 +378,56 @@ class MnemogramService:
             await self._upkeep.stop()
         while self._running:
             await asyncio.wait(set(self._running))
+        # A store that is closed waits for whoever writes, and may empty its WAL.
+        await asyncio.get_running_loop().run_in_executor(self._pool, self.home.close)
         self._pool.shutdown(wait=True)
-        self.home.close()
+
+
+def _mark(key: str) -> int:
+    """Return a user key's first bits: one such number is kept for each user."""
+    return int(key[:15], 16)
+
+
+class _Workers:
+    """Threads that do not keep the process from ending, however long they wait for others."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._threads = 0
+
+    def submit(self, work: Callable[[], _T]) -> Future[_T]:
+        """Do some work on one of the threads."""
+        future: Future[_T] = Future()
+        self._work.put((future, work))
+        if self._threads < self._count:
+            self._threads += 1
+            threading.Thread(target=self._run, name="mnemogram-upkeep", daemon=True).start()
+        return future
+
+    def stop(self) -> None:
+        """Have each thread end with what it is at."""
+        for _ in range(self._threads):
+            self._work.put(None)
+
+    def _run(self) -> None:
+        while (given := self._work.get()) is not None:
+            future, work = given
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+            del given, future, work
+
+
+class _Step(NamedTuple):
+    """What one step of a user's upkeep left."""
+
+    more: bool
+    seconds: float
+    failed: bool
 
 
 class _Upkeep:
@@ -332,10 +438,23 @@ class _Upkeep:
     for the next one, after the pause that leaves others four fifths of the time.
     """
 
-    def __init__(self, service: MnemogramService, batch: int, sweep_interval: float) -> None:
-        self._service = service
+    def __init__(
+        self,
+        home: Mnemogram,
+        *,
+        batch: int,
+        workers: int,
+        sweep_interval: float,
+        closing: float,
+        has_legacy: bool,
+    ) -> None:
+        self._home = home
         self._batch = batch
+        self._tasks = workers
+        self._workers = _Workers(workers)
         self._sweep_interval = sweep_interval
+        self._closing = closing
+        self._has_legacy = has_legacy
         self._due: dict[str, float] = {}
         self._users: dict[str, str] = {}
         self._active: dict[str, asyncio.Task[None]] = {}
@@ -361,20 +480,33 @@ class _Upkeep:
             self._due[key] = time.monotonic()
             self._changed.set()
 
+    def forget(self, key: str) -> None:
+        """Look no more after a user who is deleted."""
+        self._due.pop(key, None)
+        self._users.pop(key, None)
+        self._again.discard(key)
+
     async def idle(self) -> None:
         """Wait until nobody is due."""
         while self._due or self._active:
             await asyncio.sleep(0.02)
 
     async def stop(self) -> None:
-        """Let the steps that run come to their end, and begin no more."""
+        """Let the steps that run come to their end, for a while, and begin no more."""
         # Not by cancelling: before Python 3.12 wait_for() may swallow that.
         self._stopping = True
         self._changed.set()
         if self._loop_task is not None:
             await asyncio.gather(self._loop_task, return_exceptions=True)
-        await asyncio.gather(*self._active.values(), return_exceptions=True)
+        if self._active:
+            _, left = await asyncio.wait(set(self._active.values()), timeout=self._closing)
+            for each in left:
+                each.cancel()
+            if left:
+                _log.warning("upkeep of %d users did not end in time, and was left", len(left))
+                await asyncio.gather(*left, return_exceptions=True)
         self._due.clear()
+        self._workers.stop()
 
     async def _loop(self) -> None:
         sweep_at = time.monotonic()
@@ -384,12 +516,12 @@ class _Upkeep:
                 sweep_at = now + self._sweep_interval
                 await self._sweep()
             for key in sorted(self._due, key=self._due.__getitem__):
-                if len(self._active) >= UPKEEP_TASKS or self._due[key] > now:
+                if len(self._active) >= self._tasks or self._due[key] > now:
                     break
                 del self._due[key]
                 self._active[key] = asyncio.get_running_loop().create_task(self._step(key))
             waiting = [sweep_at]
-            if len(self._active) < UPKEEP_TASKS:
+            if len(self._active) < self._tasks:
                 waiting += self._due.values()
             self._changed.clear()
             if self._stopping:
@@ -404,8 +536,8 @@ class _Upkeep:
     async def _sweep(self) -> None:
         """Put every user on the list: an idle one must expire too."""
         try:
-            keys = await self._service._on_worker(self._service.home.users)
-        except MnemogramError as error:
+            keys = await asyncio.wrap_future(self._workers.submit(self._home.users))
+        except (MnemogramError, OSError) as error:
             _log.warning("upkeep: cannot list the users: %s", error)
             return
         for key in keys:
@@ -414,37 +546,68 @@ class _Upkeep:
     async def _step(self, key: str) -> None:
         wait: float | None = None
         try:
-            result = await self._service._run_for(lambda: self._maintain(key), key)
-            if result is not None and result.failed:
-                _log.warning("upkeep of user %s: %s failed", key, ", ".join(result.failed))
+            work = functools.partial(self._look_after, key, self._users.get(key))
+            step = await asyncio.wrap_future(self._workers.submit(work))
+            if step.failed:
                 wait = _RETRY
-            if result is not None and result.more:
-                wait = max(SHORTEST_PAUSE, PAUSE_FACTOR * result.seconds)
+            if step.more:
+                wait = max(SHORTEST_PAUSE, PAUSE_FACTOR * step.seconds)
         except StoreClosed:
             wait = None
-        except MnemogramError as error:
-            _log.warning("upkeep of user %s failed: %s", key, error)
-            wait = _RETRY
-        except Exception:  # a host's own code: its redactor, its older store
-            _log.exception("upkeep of user %s failed", key)
-            wait = _RETRY
         finally:
             del self._active[key]
             if key in self._again:
                 self._again.discard(key)
                 wait = SHORTEST_PAUSE if wait is None else min(wait, SHORTEST_PAUSE)
-            if wait is not None and not self._service._closed:
+            if wait is not None and not self._stopping:
                 self._due[key] = time.monotonic() + wait
             elif wait is None:
                 self._users.pop(key, None)
             self._changed.set()
 
-    def _maintain(self, key: str) -> Maintenance | None:
-        user_id = self._users.get(key)
-        if user_id is not None:
-            return self._service.home.history(user_id).maintain(batch_size=self._batch)
-        try:
-            with self._service.home.history_of_key(key) as history:
-                return history.maintain(batch_size=self._batch)
-        except NotFound:
-            return None
+    # -- on a worker
+
+    def _look_after(self, key: str, user_id: str | None) -> _Step:
+        """Do a step for both stores of a user; one goes on where the other fails."""
+        steps = []
+        for name, work in (("history", self._history), ("scene memory", self._memory)):
+            began = time.monotonic()
+            try:
+                more, failed = work(key, user_id)
+            except NotFound:
+                continue
+            except StoreClosed:
+                raise
+            except MnemogramError as error:
+                _log.warning("upkeep of the %s of user %s failed: %s", name, key, error)
+                more, failed = False, True
+            except Exception:  # a host's own code: its redactor, its embedder, its older store
+                _log.exception("upkeep of the %s of user %s failed", name, key)
+                more, failed = False, True
+            steps.append(_Step(more, time.monotonic() - began, failed))
+        return _Step(
+            any(each.more for each in steps),
+            sum(each.seconds for each in steps),
+            any(each.failed for each in steps),
+        )
+
+    def _history(self, key: str, user_id: str | None) -> tuple[bool, bool]:
+        if user_id is not None and (self._has_legacy or self._has(key, "state.db")):
+            result = self._home.history(user_id).maintain(batch_size=self._batch)
+        else:
+            with self._home.history_of_key(key) as history:
+                result = history.maintain(batch_size=self._batch)
+        if result.failed:
+            _log.warning("upkeep of user %s: %s failed", key, ", ".join(result.failed))
+        return result.more, bool(result.failed)
+
+    def _memory(self, key: str, user_id: str | None) -> tuple[bool, bool]:
+        if user_id is not None and self._has(key, "memory.db"):
+            done = self._home.memory(user_id).maintain(seconds=_MEMORY_STEP)
+        else:
+            with self._home.memory_of_key(key) as memory:
+                done = memory.maintain(seconds=_MEMORY_STEP)
+        return bool(done["pending"] and done["embedded"]), False
+
+    def _has(self, key: str, name: str) -> bool:
+        return (self._home.root / "users" / key / name).exists()

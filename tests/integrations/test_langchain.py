@@ -29,6 +29,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 import mnemogram
 from mnemogram import InvalidArgument, Message
 from mnemogram.integrations.langchain import MemoryTool, make_tools, messages_of, tools_of
+from mnemogram.service import MnemogramService
 
 
 @pytest.fixture
@@ -101,6 +102,20 @@ def test_nothing_that_a_model_sends_raises(
         assert json.loads(answer.content)["error"] == "invalid_argument"
         assert json.loads(answer.content)["hint"]
         answer.content.encode()
+
+
+def test_tools_over_an_async_face_are_awaited(home: mnemogram.Mnemogram) -> None:
+    async def main() -> None:
+        async with MnemogramService(home.root, upkeep=False) as service:
+            (search, *_) = make_tools(tools_of(service.history("ann"), service.memory("ann")))
+            found = await search.ainvoke(call(search.name, {"query": "牙医"}))
+            assert json.loads(found.content)["count"] == 1
+            wrong = await search.ainvoke(call(search.name, {"limit": "many"}))
+            assert wrong.status == "error"
+            with pytest.raises(NotImplementedError):
+                search.invoke(call(search.name, {"query": "牙医"}))
+
+    asyncio.run(main())
 
 
 # --- what was said ---------------------------------------------------------------------

@@ -16,6 +16,7 @@ from mcp_types import ElicitResult
 
 import mnemogram
 from mnemogram.integrations.mcp import ask_client, make_server, tools_of
+from mnemogram.service import MnemogramService
 
 COMMAND = [
     sys.executable,
@@ -144,7 +145,10 @@ RULE = {"subject": "mail", "relation": "rule", "object": "sign as Ann", "kind": 
     ("action", "trust"),
     [("accept", "confirmed"), ("decline", None), ("cancel", "observed"), (None, "observed")],
 )
-def test_the_client_asks_its_user_about_a_rule(root: Path, action: Any, trust: str | None) -> None:
+@pytest.mark.parametrize("awaited", [False, True])
+def test_the_client_asks_its_user_about_a_rule(
+    root: Path, action: Any, trust: str | None, awaited: bool
+) -> None:
     questions: list[str] = []
 
     async def answer(context: Any, params: Any) -> ElicitResult:
@@ -152,9 +156,13 @@ def test_the_client_asks_its_user_about_a_rule(root: Path, action: Any, trust: s
         return ElicitResult(action=action, content={} if action == "accept" else None)
 
     async def run() -> None:
-        with mnemogram.open(root) as home:
+        async with MnemogramService(root, workers=1, upkeep=False) as service:
+            home = service.home
             memory = home.memory("ann")
-            tools = tools_of(home.history("ann"), memory, confirm=ask_client)
+            tools: list[Any] = list(tools_of(home.history("ann"), memory, confirm=ask_client))
+            if awaited:
+                faces = service.history("ann"), service.memory("ann")
+                tools = list(tools_of(*faces, confirm=ask_client))
             asking = {} if action is None else {"elicitation_callback": answer}
             async with Client(make_server(tools), mode="legacy", **asking) as client:
                 given = {"triples": [RULE], "scene": "tool:mail"}

@@ -21,6 +21,7 @@ from openai.types.responses import (
 
 import mnemogram
 from mnemogram.integrations.openai_agents import make_tools, tools_of
+from mnemogram.service import MnemogramService
 
 
 @pytest.fixture
@@ -118,6 +119,20 @@ def test_nothing_that_a_model_sends_raises(tools: dict[str, Any], arguments: str
 @pytest.mark.parametrize("arguments", ["", "{}", "null"])
 def test_no_arguments_are_no_error(tools: dict[str, Any], arguments: str) -> None:
     assert ask(tools["session_search"], arguments)["mode"] == "browse"
+
+
+def test_tools_over_an_async_face_work_on_its_workers(home: mnemogram.Mnemogram) -> None:
+    async def main() -> None:
+        async with MnemogramService(home.root, upkeep=False) as service:
+            faces = service.history("ann"), service.memory("ann")
+            (search, *_) = make_tools(tools_of(*faces))
+            context = ToolContext(None, tool_name="x", tool_call_id="c", tool_arguments="")
+            assert isinstance(search, agents.FunctionTool)
+            for arguments, found in (('{"query": "牙医"}', 1), ("{query", None)):
+                answer = json.loads(await search.on_invoke_tool(context, arguments))
+                assert answer.get("count") == found
+
+    asyncio.run(main())
 
 
 def test_a_run_goes_through_the_tools_to_its_end(home: mnemogram.Mnemogram) -> None:

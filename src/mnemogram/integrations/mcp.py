@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from anyio.lowlevel import EventLoopToken, current_token
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
@@ -37,8 +38,9 @@ from mcp_types import (
 from mnemogram import __version__
 from mnemogram.integrations.mcp_wire import standard_streams
 from mnemogram.memory import Triple
-from mnemogram.tools import Tool, tools_of
+from mnemogram.tools import tools_of
 from mnemogram.tools.answers import answer_text
+from mnemogram.tools.asynchronous import AnyTool, called
 from mnemogram.values import map_strings, storable
 
 __all__ = ["INSTRUCTIONS", "ask_client", "make_server", "serve", "tools_of"]
@@ -46,8 +48,10 @@ __all__ = ["INSTRUCTIONS", "ask_client", "make_server", "serve", "tools_of"]
 #: Seconds that a user has to answer a question.
 ASK_SECONDS: Final = 120.0
 _CAN_ASK: Final = ClientCapabilities(elicitation=ElicitationCapability())
-#: The session of the client whose call a tool is answering.
-_ASKED_BY: ContextVar[ServerSession | None] = ContextVar("asked_by", default=None)
+#: The session of the client whose call a tool is answering, and where it runs.
+_ASKED_BY: ContextVar[tuple[ServerSession, EventLoopToken] | None] = ContextVar(
+    "asked_by", default=None
+)
 
 INSTRUCTIONS = (
     "Memory of earlier conversations with this user, and of facts and rules. Search before you"
@@ -56,10 +60,11 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
+def make_server(tools: Sequence[AnyTool]) -> Server[dict[str, Any]]:
     """Return a server that offers tools; run it over any transport of the SDK.
 
-    Each call runs on a worker thread, so that a long search blocks nobody. Answers are
+    Each call runs on a worker thread, or where an async face puts it, so that a long search
+    blocks nobody. Answers are
     the tools' JSON, as text and as structured content; an answer without success is
     marked as an error, for the model to see.
     """
@@ -85,9 +90,9 @@ def make_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
                 "hint": f"The tools are {', '.join(offered)}.",
             }
         else:
-            token = _ASKED_BY.set(context.session)
+            token = _ASKED_BY.set((context.session, current_token()))
             try:
-                answer = await anyio.to_thread.run_sync(tool, params.arguments)
+                answer = await called(tool, params.arguments, anyio.to_thread.run_sync)
             finally:
                 _ASKED_BY.reset(token)
         return CallToolResult(
@@ -113,9 +118,10 @@ def ask_client(rule: Triple) -> bool | None:
     Returns:
         What the user said; None where the client cannot ask, or nobody answered.
     """
-    session = _ASKED_BY.get()
-    if session is None:
+    asked_by = _ASKED_BY.get()
+    if asked_by is None:
         return None
+    session, token = asked_by
     words = " ".join((rule.subject, rule.relation, rule.object))
     scenes = [rule.scene] if isinstance(rule.scene, str) else list(rule.scene or ())
     where = f" It applies in: {', '.join(scenes)}." if scenes else ""
@@ -129,13 +135,13 @@ def ask_client(rule: Triple) -> bool | None:
             return await session.elicit_form(message, {"type": "object", "properties": {}})
         return None
 
-    answer = anyio.from_thread.run(ask)
+    answer = anyio.from_thread.run(ask, token=token)
     if answer is None or answer.action == "cancel":
         return None
     return answer.action == "accept"
 
 
-def serve(tools: Sequence[Tool]) -> None:
+def serve(tools: Sequence[AnyTool]) -> None:
     """Serve tools over standard input and output until the client leaves.
 
     Every request is answered: half a surrogate pair and broken UTF-8 are read as U+FFFD, a

@@ -17,18 +17,19 @@ from typing import Any
 import agents
 from agents.tool_context import ToolContext
 
-from mnemogram.tools import Tool, tools_of
+from mnemogram.tools import tools_of
 from mnemogram.tools.answers import answer_text
+from mnemogram.tools.asynchronous import AnyTool, called
 
 __all__ = ["make_tools", "tools_of"]
 
 
-def make_tools(tools: Sequence[Tool]) -> list[agents.Tool]:
+def make_tools(tools: Sequence[AnyTool]) -> list[agents.Tool]:
     """Return tools that an agent of the SDK takes, each an ``agents.FunctionTool``.
 
-    Each call runs on a worker thread, so that a long search blocks nobody. The model gets
-    the tool's JSON as text, of an answer without success too: a run never fails for what
-    a model sends.
+    Each call runs on a worker thread, or where an async face puts it, so that a long search
+    blocks nobody. The model gets the tool's JSON as text, of an answer without success too:
+    a run never fails for what a model sends.
 
     Args:
         tools: for example all of :func:`tools_of`.
@@ -36,9 +37,9 @@ def make_tools(tools: Sequence[Tool]) -> list[agents.Tool]:
     return [_function_tool(each) for each in tools]
 
 
-def _function_tool(tool: Tool) -> agents.FunctionTool:
+def _function_tool(tool: AnyTool) -> agents.FunctionTool:
     async def answer(context: ToolContext[Any], arguments: str) -> str:
-        return answer_text(await asyncio.to_thread(tool, arguments))
+        return answer_text(await called(tool, arguments, asyncio.to_thread))
 
     function = tool.schema("openai")["function"]
     return agents.FunctionTool(

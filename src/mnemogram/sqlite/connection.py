@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import random
+import threading
 import time
 from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import apsw
@@ -21,8 +24,10 @@ __all__ = [
     "Cursor",
     "deadline",
     "share_of_deadline",
+    "time_left",
     "translate",
     "translated",
+    "until_given_up",
 ]
 
 #: VM steps between two looks at the clock. At about 10 ns a step the clock is
@@ -90,19 +95,63 @@ def translated() -> Iterator[None]:
 # --- connections -----------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class Caller:
+    """Who waits for an answer that another thread works out.
+
+    Attributes:
+        asked_at: monotonic time from which its deadline counts.
+        given_up: set once nobody waits any more; what is being read then ends.
+    """
+
+    asked_at: float = field(default_factory=time.monotonic)
+    given_up: threading.Event = field(default_factory=threading.Event)
+
+    def left_of(self, timeout: float | None) -> float | None:
+        """Return what is left of a timeout.
+
+        Raises:
+            QueryTimeout: nothing is, or nobody waits any more.
+        """
+        if self.given_up.is_set():
+            raise QueryTimeout("nobody waits for the answer any more")
+        if timeout is None:
+            return None
+        left = timeout - (time.monotonic() - self.asked_at)
+        if left <= 0 < timeout:
+            raise QueryTimeout("the deadline passed before a worker was free")
+        return left
+
+
+_CALLER: Final[ContextVar[Caller | None]] = ContextVar("caller", default=None)
+
+
+@contextlib.contextmanager
+def for_caller(caller: Caller) -> Iterator[None]:
+    """Have all that is read in the block, by this thread, end when its caller's time does."""
+    token = _CALLER.set(caller)
+    try:
+        yield
+    finally:
+        _CALLER.reset(token)
+
+
 class _Clock:
     """The times that bound a connection's work; knows no connection, so no cycle."""
 
-    __slots__ = ("busy_timeout", "contended_at", "deadline_at", "waiting_since")
+    __slots__ = ("busy_timeout", "contended_at", "deadline_at", "given_up", "waiting_since")
 
     def __init__(self) -> None:
         self.contended_at = -_LATELY
         self.busy_timeout = DEFAULT_BUSY_TIMEOUT
         self.deadline_at: float | None = None
+        self.given_up: threading.Event | None = None
         self.waiting_since = 0.0
 
     def passed(self) -> bool:
-        """Whether the deadline in force has passed."""
+        """Whether the deadline in force has passed, or nobody waits any more."""
+        if self.given_up is not None and self.given_up.is_set():
+            return True
         return self.deadline_at is not None and time.monotonic() >= self.deadline_at
 
     @property
@@ -261,6 +310,8 @@ class Connection(apsw.Connection):
 
     def remaining(self) -> float | None:
         """Seconds until the deadline in force (negative once past), None without one."""
+        if self.clock.given_up is not None and self.clock.given_up.is_set():
+            return -1.0
         return None if self.deadline_at is None else self.deadline_at - time.monotonic()
 
     def check_deadline(self) -> None:
@@ -314,8 +365,39 @@ def share_of_deadline(connection: Connection, share: float) -> Iterator[None]:
         yield
 
 
+def time_left(timeout: float | None) -> float | None:
+    """Return what is left of a timeout that counts from when the caller asked.
+
+    Raises:
+        QueryTimeout: nothing is, or nobody waits any more.
+    """
+    caller = _CALLER.get()
+    return timeout if caller is None else caller.left_of(timeout)
+
+
+@contextlib.contextmanager
+def until_given_up(connection: Connection) -> Iterator[None]:
+    """End what ``connection`` reads in the block once its caller waits no more.
+
+    Raises:
+        QueryTimeout: that was so while SQLite was at work.
+    """
+    caller = _CALLER.get()
+    if caller is None:
+        yield
+        return
+    connection.clock.given_up = caller.given_up
+    _arm(connection)
+    try:
+        yield
+    except apsw.InterruptError as error:
+        raise translate(error) from error
+    finally:
+        connection.clock.given_up = None
+        _arm(connection)
+
+
 def _arm(connection: Connection) -> None:
     clock = connection.clock
-    connection.set_progress_handler(
-        None if clock.deadline_at is None else clock.passed, PROGRESS_STEPS
-    )
+    unbounded = clock.deadline_at is None and clock.given_up is None
+    connection.set_progress_handler(None if unbounded else clock.passed, PROGRESS_STEPS)

@@ -37,8 +37,10 @@ from mnemogram.sqlite.connection import (
     Connection,
     deadline,
     share_of_deadline,
+    time_left,
     translate,
     translated,
+    until_given_up,
 )
 from mnemogram.sqlite.files import (
     close_to_others,
@@ -476,6 +478,7 @@ class Database:
     @contextlib.contextmanager
     def _reading(self, timeout: float | None) -> Iterator[Connection]:
         self._check_usable()
+        timeout = time_left(timeout)
         if not self._leases.acquire(timeout=self.busy_timeout if timeout is None else timeout):
             raise QueryTimeout("no reader became free in time")
         try:
@@ -487,7 +490,7 @@ class Database:
                     with self._pool_lock:
                         self._readers += 1
                 try:
-                    with deadline(connection, timeout):
+                    with until_given_up(connection), deadline(connection, timeout):
                         connection.undecodable = 0
                         connection.execute("BEGIN")
                         yield connection

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from mnemogram.errors import InvalidArgument, MnemogramError, StorageUnavailable, StoreClosed
+from mnemogram.errors import InvalidArgument, MnemogramError
+from mnemogram.tools.answers import refusal
 from mnemogram.tools.times import bound
 from mnemogram.values import map_strings, storable
 
@@ -450,8 +451,4 @@ class Tool:
         try:
             return self.handler(self.declaration.read(arguments))
         except MnemogramError as error:
-            answer = error.to_dict()
-            if isinstance(error, (StorageUnavailable, StoreClosed)):
-                # A model can do the same about each of them: nothing.
-                answer["error"] = StorageUnavailable.code
-            return answer
+            return refusal(error)

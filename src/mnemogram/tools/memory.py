@@ -7,10 +7,12 @@ commits is ``observed`` unless the host made the tool for more or less, or asks 
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, overload
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import CommitResult, Relation, SceneMemory, Triple
@@ -18,6 +20,7 @@ from mnemogram.memory.arguments import checked_trust
 from mnemogram.memory.context import authority
 from mnemogram.memory.models import KINDS, Trust
 from mnemogram.text import cut
+from mnemogram.tools.asynchronous import AsyncStore, AsyncTool
 from mnemogram.tools.declaration import (
     Choice,
     Declaration,
@@ -29,7 +32,14 @@ from mnemogram.tools.declaration import (
     Tool,
 )
 
-__all__ = ["COMMIT", "RECALL", "Confirm", "memory_commit_tool", "memory_recall_tool"]
+__all__ = [
+    "COMMIT",
+    "RECALL",
+    "AsyncConfirm",
+    "Confirm",
+    "memory_commit_tool",
+    "memory_recall_tool",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +47,7 @@ CurrentScenes: TypeAlias = Iterable[str] | Callable[[], Iterable[str]] | None
 CurrentSession: TypeAlias = str | Callable[[], str | None] | None
 #: Asks the user whether a rule is theirs: yes, no, or None where nobody answered.
 Confirm: TypeAlias = Callable[[Triple], bool | None]
+AsyncConfirm: TypeAlias = Callable[[Triple], Awaitable[bool | None]]
 
 #: Characters of a name or a sentence in an answer.
 NAME_CHARS: Final = 200
@@ -183,6 +194,7 @@ def _scenes(given: Iterable[str], current: CurrentScenes) -> list[str]:
     return keys
 
 
+@overload
 def memory_commit_tool(
     memory: SceneMemory,
     *,
@@ -190,69 +202,94 @@ def memory_commit_tool(
     session_id: CurrentSession = None,
     trust: Trust = "observed",
     confirm: Confirm | None = None,
-) -> Tool:
+) -> Tool: ...
+@overload
+def memory_commit_tool(
+    memory: AsyncStore[SceneMemory],
+    *,
+    current_scenes: CurrentScenes = None,
+    session_id: CurrentSession = None,
+    trust: Trust = "observed",
+    confirm: Confirm | AsyncConfirm | None = None,
+) -> AsyncTool: ...
+
+
+def memory_commit_tool(
+    memory: SceneMemory | AsyncStore[SceneMemory],
+    *,
+    current_scenes: CurrentScenes = None,
+    session_id: CurrentSession = None,
+    trust: Trust = "observed",
+    confirm: Confirm | AsyncConfirm | None = None,
+) -> Tool | AsyncTool:
     """Make the tool that remembers, for one user.
 
     Args:
-        memory: the user's scene memory; the model cannot name another.
+        memory: the user's scene memory; the model cannot name another. Over its async face
+            the tool is awaited.
         current_scenes: keys of the present situation, or a function that returns them:
             what the model means by ``here``. See ``scene_keys_for``.
         session_id: the running conversation, or a function that returns it.
         trust: of everything this tool commits. ``confirmed`` only where the user has
             to agree to each call: confirmed rules are worded as to be followed.
-        confirm: asks the user about a rule before it is stored, on the thread that the
-            tool works on; the rule comes with its scenes and its original sentence. True:
-            stored as ``confirmed``. False: not stored. None, or an exception: stored as
-            ``observed``, to be confirmed later (``SceneMemory.confirm``).
+        confirm: asks the user about a rule before it is stored; the rule comes with its
+            scenes and its original sentence. True: stored as ``confirmed``. False: not
+            stored. None, or an exception: stored as ``observed``, to be confirmed later
+            (``SceneMemory.confirm``). A plain tool asks on the thread that it works on; an
+            awaited one awaits a coroutine function, and calls another on a thread. No
+            worker and nobody's turn to write are kept waiting meanwhile.
 
     Raises:
-        InvalidArgument: there is no such trust.
+        InvalidArgument: there is no such trust, or a plain tool shall ask a coroutine
+            function.
     """
     checked_trust(trust)
 
+    def session() -> str | None:
+        return session_id() if callable(session_id) else session_id
+
+    if isinstance(memory, AsyncStore):
+        store = memory
+
+        async def awaited(given: dict[str, Any]) -> dict[str, Any]:
+            told = _told(given, current_scenes, trust)
+            asked = [await _asked_async(confirm, each) for each in told]
+            kept, declined = _agreed(told, asked)
+            said_in = session()
+            return await store.run(
+                lambda plain: _committed(plain, kept, declined, said_in), write=True
+            )
+
+        return AsyncTool(COMMIT, awaited)
+    if inspect.iscoroutinefunction(confirm):
+        raise InvalidArgument(
+            "confirm is a coroutine function, and the tool is not awaited",
+            hint="Make the tool over the async face of the memory, or ask with a plain function.",
+        )
+    plain = memory
+
     def answer(given: dict[str, Any]) -> dict[str, Any]:
-        batch = _scenes([given["scene"]], current_scenes) if "scene" in given else []
-        triples: list[Triple] = []
-        declined: list[Triple] = []
-        for each in given["triples"]:
-            told = dict(each)
-            own = _scenes([told.pop("scene")], current_scenes) if "scene" in told else None
-            triple = Triple(**told, trust=trust, scene=own if own is not None else batch)
-            if confirm is not None and triple.kind == "rule":
-                agreed = _asked(confirm, triple)
-                if agreed is False:
-                    declined.append(triple)
-                    continue
-                triple = replace(triple, trust="confirmed" if agreed else "observed")
-            triples.append(triple)
-        session = session_id() if callable(session_id) else session_id
-        result = memory.commit(triples, session_id=session) if triples else CommitResult()
-        stored = memory.relations(ids=dict.fromkeys(result.relation_ids), limit=1_000)
-        notes = list(result.notes)
-        if declined:
-            notes.append("The user did not agree to what is declined; it was not stored.")
-        if any(authority(each) == "unconfirmed" for each in stored):
-            notes.append("A rule that is observed comes back as information until it is confirmed.")
-        return {
-            "success": True,
-            "mode": "commit",
-            "relations": [{**_shown(each), "trust": each.trust} for each in stored],
-            "created": result.created,
-            "known": result.repeated + result.revived,
-            "retired": list(result.retired),
-            "contested": list(result.contested),
-            "declined": [
-                {name: cut(getattr(each, name), NAME_CHARS)[0] for name in _PARTS}
-                for each in declined
-            ],
-            "pins": result.pins_created,
-            "notes": notes,
-        }
+        told = _told(given, current_scenes, trust)
+        kept, declined = _agreed(told, [_asked(confirm, each) for each in told])
+        return _committed(plain, kept, declined, session())
 
     return Tool(COMMIT, answer)
 
 
-def _asked(confirm: Confirm, triple: Triple) -> bool | None:
+def _told(given: dict[str, Any], current: CurrentScenes, trust: Trust) -> list[Triple]:
+    batch = _scenes([given["scene"]], current) if "scene" in given else []
+    triples = []
+    for each in given["triples"]:
+        told = dict(each)
+        own = _scenes([told.pop("scene")], current) if "scene" in told else None
+        triples.append(Triple(**told, trust=trust, scene=own if own is not None else batch))
+    return triples
+
+
+def _asked(confirm: Any, triple: Triple) -> Any:
+    """Return what the user says of a rule; ``...`` where nobody is to be asked."""
+    if confirm is None or triple.kind != "rule":
+        return ...
     try:
         return confirm(triple)
     except Exception:  # the host's: a rule that nobody was asked about is not confirmed
@@ -260,46 +297,118 @@ def _asked(confirm: Confirm, triple: Triple) -> bool | None:
         return None
 
 
-def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = None) -> Tool:
+async def _asked_async(confirm: Any, triple: Triple) -> Any:
+    if confirm is None or triple.kind != "rule":
+        return ...
+    if not inspect.iscoroutinefunction(confirm):
+        return await asyncio.to_thread(_asked, confirm, triple)
+    try:
+        return await confirm(triple)
+    except Exception:
+        _log.exception("asking the user about a rule failed")
+        return None
+
+
+def _agreed(told: list[Triple], asked: list[Any]) -> tuple[list[Triple], list[Triple]]:
+    """Return what to store, and what the user declined."""
+    kept: list[Triple] = []
+    declined: list[Triple] = []
+    for triple, agreed in zip(told, asked, strict=True):
+        if agreed is False:
+            declined.append(triple)
+        elif agreed is ...:
+            kept.append(triple)
+        else:
+            kept.append(replace(triple, trust="confirmed" if agreed else "observed"))
+    return kept, declined
+
+
+def _committed(
+    memory: SceneMemory, triples: list[Triple], declined: list[Triple], session: str | None
+) -> dict[str, Any]:
+    result = memory.commit(triples, session_id=session) if triples else CommitResult()
+    stored = memory.relations(ids=dict.fromkeys(result.relation_ids), limit=1_000)
+    notes = list(result.notes)
+    if declined:
+        notes.append("The user did not agree to what is declined; it was not stored.")
+    if any(authority(each) == "unconfirmed" for each in stored):
+        notes.append("A rule that is observed comes back as information until it is confirmed.")
+    return {
+        "success": True,
+        "mode": "commit",
+        "relations": [{**_shown(each), "trust": each.trust} for each in stored],
+        "created": result.created,
+        "known": result.repeated + result.revived,
+        "retired": list(result.retired),
+        "contested": list(result.contested),
+        "declined": [
+            {name: cut(getattr(each, name), NAME_CHARS)[0] for name in _PARTS} for each in declined
+        ],
+        "pins": result.pins_created,
+        "notes": notes,
+    }
+
+
+@overload
+def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = None) -> Tool: ...
+@overload
+def memory_recall_tool(
+    memory: AsyncStore[SceneMemory], *, current_scenes: CurrentScenes = None
+) -> AsyncTool: ...
+
+
+def memory_recall_tool(
+    memory: SceneMemory | AsyncStore[SceneMemory], *, current_scenes: CurrentScenes = None
+) -> Tool | AsyncTool:
     """Make the tool that recalls, for one user.
 
     Args:
-        memory: the user's scene memory; the model cannot name another.
+        memory: the user's scene memory; the model cannot name another. Over its async face
+            the tool is awaited.
         current_scenes: keys of the present situation, or a function that returns them. Then
             a query brings neither rules of other situations nor what is pinned only to
             peers that the keys do not name.
     """
+    if isinstance(memory, AsyncStore):
+        store = memory
 
-    def answer(given: dict[str, Any]) -> dict[str, Any]:
-        query, limit = given.get("query"), given.get("limit", 8)
-        keys = _scenes(given.get("scenes", ()), current_scenes)
-        if query is None and not keys:
-            raise InvalidArgument(
-                "nothing to recall: query and scenes are missing",
-                hint="Give a query, scenes, or both.",
-            )
-        pinned = memory.recall_by_scene(keys, limit=limit, match="both") if keys else ()
-        ids = {each.id for each in pinned}
-        alike: list[Relation] = []
-        notes: tuple[str, ...] = ()
-        complete, path = True, "scene"
-        if query is not None:
-            found = memory.recall(query, limit=limit, scenes=_now(current_scenes))
-            alike = [each for each in found if each.id not in ids]
-            notes, complete = found.notes, found.complete
-            path = f"scene+{found.search_path}" if keys else found.search_path
-        relations = [_shown(each) for each in (*pinned, *alike)]
-        return {
-            "success": True,
-            "mode": "recall",
-            "relations": relations,
-            "count": len(relations),
-            "search_path": path,
-            "complete": complete,
-            "notes": list(notes),
-        }
+        async def awaited(given: dict[str, Any]) -> dict[str, Any]:
+            here = _now(current_scenes)
+            return await store.run(lambda plain: _recalled(plain, given, here))
 
-    return Tool(RECALL, answer)
+        return AsyncTool(RECALL, awaited)
+    plain = memory
+    return Tool(RECALL, lambda given: _recalled(plain, given, _now(current_scenes)))
+
+
+def _recalled(memory: SceneMemory, given: dict[str, Any], here: tuple[str, ...]) -> dict[str, Any]:
+    query, limit = given.get("query"), given.get("limit", 8)
+    keys = _scenes(given.get("scenes", ()), here)
+    if query is None and not keys:
+        raise InvalidArgument(
+            "nothing to recall: query and scenes are missing",
+            hint="Give a query, scenes, or both.",
+        )
+    pinned = memory.recall_by_scene(keys, limit=limit, match="both") if keys else ()
+    ids = {each.id for each in pinned}
+    alike: list[Relation] = []
+    notes: tuple[str, ...] = ()
+    complete, path = True, "scene"
+    if query is not None:
+        found = memory.recall(query, limit=limit, scenes=here)
+        alike = [each for each in found if each.id not in ids]
+        notes, complete = found.notes, found.complete
+        path = f"scene+{found.search_path}" if keys else found.search_path
+    relations = [_shown(each) for each in (*pinned, *alike)]
+    return {
+        "success": True,
+        "mode": "recall",
+        "relations": relations,
+        "count": len(relations),
+        "search_path": path,
+        "complete": complete,
+        "notes": list(notes),
+    }
 
 
 def _shown(relation: Relation) -> dict[str, Any]:

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from typing import Any, overload
+
 from mnemogram.history.history import History
 from mnemogram.memory import SceneMemory
 from mnemogram.memory.models import Trust
+from mnemogram.tools.asynchronous import AnyTool, AsyncStore, AsyncTool
 from mnemogram.tools.declaration import Tool
 from mnemogram.tools.memory import (
+    AsyncConfirm,
     Confirm,
     CurrentScenes,
     CurrentSession,
@@ -19,6 +23,7 @@ from mnemogram.tools.session_search import session_search_tool
 __all__ = ["tools_of"]
 
 
+@overload
 def tools_of(
     history: History,
     memory: SceneMemory,
@@ -28,12 +33,36 @@ def tools_of(
     current_scenes: CurrentScenes = None,
     trust: Trust = "observed",
     confirm: Confirm | None = None,
-) -> list[Tool]:
+) -> list[Tool]: ...
+@overload
+def tools_of(
+    history: AsyncStore[History],
+    memory: AsyncStore[SceneMemory],
+    *,
+    read_only: bool = False,
+    current_session: CurrentSession = None,
+    current_scenes: CurrentScenes = None,
+    trust: Trust = "observed",
+    confirm: Confirm | AsyncConfirm | None = None,
+) -> list[AsyncTool]: ...
+
+
+def tools_of(
+    history: Any,
+    memory: Any,
+    *,
+    read_only: bool = False,
+    current_session: CurrentSession = None,
+    current_scenes: CurrentScenes = None,
+    trust: Trust = "observed",
+    confirm: Any = None,
+) -> Any:
     """Return the tools over one user's stores.
 
     Args:
         history: the user's history; the model cannot name another.
-        memory: the user's scene memory; the model cannot name another.
+        memory: the user's scene memory; the model cannot name another. Both plain, or both
+            the async faces of a service: then the tools are awaited.
         read_only: leave out what writes.
         current_session: id of the running session, or a function that returns it at each
             call; what is still in its context is not found again.
@@ -41,7 +70,7 @@ def tools_of(
         trust: of what a model commits, see ``memory_commit_tool``.
         confirm: asks the user about a rule that a model commits, see ``memory_commit_tool``.
     """
-    tools = [
+    tools: list[AnyTool] = [
         session_search_tool(history, current_session=current_session),
         memory_commit_tool(
             memory,

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, overload
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.history import History
 from mnemogram.history.models import ROLES
 from mnemogram.history.schema import HIDDEN_SOURCES
+from mnemogram.tools.asynchronous import AsyncStore, AsyncTool
 from mnemogram.tools.declaration import Choice, Declaration, Integer, String, Strings, Time, Tool
 
 __all__ = ["DECLARATION", "session_search_tool"]
@@ -157,11 +158,22 @@ DECLARATION: Final = Declaration(
 )
 
 
-def session_search_tool(history: History, *, current_session: CurrentSession = None) -> Tool:
+@overload
+def session_search_tool(history: History, *, current_session: CurrentSession = None) -> Tool: ...
+@overload
+def session_search_tool(
+    history: AsyncStore[History], *, current_session: CurrentSession = None
+) -> AsyncTool: ...
+
+
+def session_search_tool(
+    history: History | AsyncStore[History], *, current_session: CurrentSession = None
+) -> Tool | AsyncTool:
     """Make the tool for one user.
 
     Args:
-        history: the user's history; the model cannot name another.
+        history: the user's history; the model cannot name another. Over its async face the
+            tool is awaited.
         current_session: id of the running session, or a function that returns it at each
             call; what is still in its context is left out of search results.
 
@@ -169,11 +181,19 @@ def session_search_tool(history: History, *, current_session: CurrentSession = N
         The tool: ``tool.schema("openai")`` for the model, ``tool(arguments)`` to answer it.
     """
 
-    def answer(given: dict[str, Any]) -> dict[str, Any]:
-        current = current_session() if callable(current_session) else current_session
-        return _answer(history, given, current)
+    def current() -> str | None:
+        return current_session() if callable(current_session) else current_session
 
-    return Tool(DECLARATION, answer)
+    if isinstance(history, AsyncStore):
+        store = history
+
+        async def awaited(given: dict[str, Any]) -> dict[str, Any]:
+            session = current()
+            return await store.run(lambda plain: _answer(plain, given, session))
+
+        return AsyncTool(DECLARATION, awaited)
+    plain = history
+    return Tool(DECLARATION, lambda given: _answer(plain, given, current()))
 
 
 def _answer(history: History, given: dict[str, Any], current: str | None) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
-from mnemogram.tools import Tool
 from mnemogram.tools.answers import answer_text
+from mnemogram.tools.asynchronous import AnyTool, AsyncTool, called
 
 __all__ = ["MemoryTool", "make_tools"]
 
@@ -26,9 +26,9 @@ class MemoryTool(BaseTool):
         tool: what answers.
     """
 
-    _tool: Tool = PrivateAttr()
+    _tool: AnyTool = PrivateAttr()
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: AnyTool) -> None:
         function = tool.schema("openai")["function"]
         super().__init__(
             name=function["name"],
@@ -40,20 +40,22 @@ class MemoryTool(BaseTool):
 
     # Positional self and nothing by name: an argument may be called anything.
     def _run(self, /, *args: Any, **arguments: Any) -> str:
-        return self._answer(arguments)
+        if isinstance(self._tool, AsyncTool):
+            raise NotImplementedError("a tool over an async face is awaited: use ainvoke")
+        return _answered(self._tool(arguments))
 
     async def _arun(self, /, *args: Any, **arguments: Any) -> str:
-        return await asyncio.to_thread(self._answer, arguments)
-
-    def _answer(self, arguments: Mapping[str, Any]) -> str:
-        answer = self._tool(arguments)
-        text = answer_text(answer)
-        if not answer.get("success", False):
-            raise ToolException(text)
-        return text
+        return _answered(await called(self._tool, arguments, asyncio.to_thread))
 
 
-def make_tools(tools: Sequence[Tool]) -> list[MemoryTool]:
+def _answered(answer: Mapping[str, Any]) -> str:
+    text = answer_text(answer)
+    if not answer.get("success", False):
+        raise ToolException(text)
+    return text
+
+
+def make_tools(tools: Sequence[AnyTool]) -> list[MemoryTool]:
     """Return tools that an agent or a chat model of LangChain takes.
 
     Called with ``invoke`` they work where they are called, with ``ainvoke`` on a worker
