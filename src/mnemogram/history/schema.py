@@ -259,8 +259,30 @@ def _places(connection: Connection) -> Iterator[tuple[int, int]]:
     yield from ((BEFORE_ALL, each) for each in waiting)
 
 
+_ITEMS: Final = (
+    # What a host's SDK keeps of a session to go on with it: its own items as JSON, in order,
+    # beside the messages that they became (`uids`, a JSON list). `cleared` ones are in the
+    # model's context no more.
+    """
+    CREATE TABLE session_items (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        cleared    INTEGER NOT NULL DEFAULT 0,
+        uids       TEXT NOT NULL,
+        item       TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX session_items_in_order ON session_items (session_id, cleared, id)",
+)
+
+
+def _items(connection: Connection) -> None:
+    for statement in _ITEMS:
+        connection.execute(statement)
+
+
 #: Each brings a file from the version of its place to the next; a new one goes at the end.
-STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create, _order_by_time)
+STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create, _order_by_time, _items)
 
 
 def title_key(title: str) -> str:
@@ -280,6 +302,11 @@ def _adapt(connection: Connection, version: int) -> None:
         connection.execute("CREATE TEMP TABLE undated (id INTEGER PRIMARY KEY)")
         connection.execute(f"INSERT INTO untimed (id) {_UNTIMED}")
         connection.execute(f"INSERT INTO undated (id) {_UNDATED}")
+    if version < 3:
+        connection.execute(
+            "CREATE TEMP TABLE session_items"
+            " (id INTEGER PRIMARY KEY, session_id, cleared, uids, item)"
+        )
 
 
 SCHEMA: Final = Schema(

@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tools for the OpenAI Agents SDK.
-
-Needs the extra ``openai-agents``. The user is bound where the tools are made; nothing that
-a model sends can name another::
-
-    tools = make_tools(tools_of(home.history("alice"), home.memory("alice")))
-    agent = Agent(name="assistant", tools=tools)
-"""
+"""The tools as an agent of the SDK takes them."""
 
 from __future__ import annotations
 
@@ -17,11 +10,10 @@ from typing import Any
 import agents
 from agents.tool_context import ToolContext
 
-from mnemogram.tools import tools_of
 from mnemogram.tools.answers import answer_text
 from mnemogram.tools.asynchronous import AnyTool, called
 
-__all__ = ["make_tools", "tools_of"]
+__all__ = ["make_tools"]
 
 
 def make_tools(tools: Sequence[AnyTool]) -> list[agents.Tool]:
@@ -32,7 +24,7 @@ def make_tools(tools: Sequence[AnyTool]) -> list[agents.Tool]:
     a run never fails for what a model sends.
 
     Args:
-        tools: for example all of :func:`tools_of`.
+        tools: for example all of :func:`mnemogram.tools.tools_of`.
     """
     return [_function_tool(each) for each in tools]
 
