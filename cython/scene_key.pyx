@@ -6,7 +6,7 @@ from hashlib import blake2b
 from base64 import b32encode
 from unicodedata import category, combining, normalize
 
-from grapheme cimport gr_floor, grapheme_view
+from grapheme cimport gr_floor, gr_text, grapheme_view
 
 MAX_BYTES = 96
 # Levels that say with whom or where exactly. No cut takes this beginning from a level.
@@ -202,9 +202,11 @@ cdef str shorten(str level, Py_ssize_t limit, str whose, digest):
     """The level's beginning, with whom it names, and a digest, at most limit bytes."""
     cdef bytes head
     cdef str kept
+    cdef gr_text view
     if not level.startswith(whose):
         level = whose + level
     head = level.encode()[:limit - TAIL]
     kept = head.decode(errors="ignore")
-    kept = level[:gr_floor(grapheme_view(level), len(kept))].rstrip("_")
+    held = grapheme_view(level, &view)
+    kept = level[:gr_floor(view, len(kept))].rstrip("_")
     return ended(kept if kept.startswith(whose) else whose, digest)

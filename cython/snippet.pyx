@@ -33,9 +33,9 @@ cpdef tuple cut(str text, Py_ssize_t limit):
         raise TypeError("text must be str, not None")
     if limit < 0:
         raise ValueError("limit must not be negative")
-    view = grapheme_view(text)
-    if view.length <= limit:
-        return text, False, view.length
+    if len(text) <= limit:
+        return text, False, len(text)
+    held = grapheme_view(text, &view)
     return text[:gr_floor(view, limit)], True, view.length
 
 
@@ -64,9 +64,9 @@ cpdef tuple cut_around(str text, Py_ssize_t limit, Py_ssize_t start, Py_ssize_t 
         raise TypeError("text must be str, not None")
     if limit < 0:
         raise ValueError("limit must not be negative")
-    view = grapheme_view(text)
-    if view.length <= limit:
-        return text, False, view.length, 0
+    if len(text) <= limit:
+        return text, False, len(text), 0
+    held = grapheme_view(text, &view)
     start = min(max(start, 0), view.length)
     end = min(max(end, start), view.length)
     if gr_ceil(view, end) <= limit:
@@ -91,9 +91,10 @@ cpdef list merge_spans(str text, object spans):
     Returns:
         Disjoint ``(start, end)`` pairs in order; empty spans are left out.
     """
-    cdef gr_text view = grapheme_view(text)
+    cdef gr_text view
     cdef Py_ssize_t start, end, open_start = -1, open_end = -1
     cdef list merged = []
+    held = grapheme_view(text, &view)
     for start, end in sorted(spans):
         if end <= start or start >= view.length or end <= 0:
             continue
@@ -176,7 +177,7 @@ def excerpt(
     cdef list hits, parts = []
     if width < 1:
         raise ValueError("width must be at least 1")
-    view = grapheme_view(text)
+    held = grapheme_view(text, &view)
     hits = matcher.occurrences(text, limit=MAX_HITS)
     if hits:
         hits.sort(key=lambda hit: (hit[1], hit[2]))

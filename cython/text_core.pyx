@@ -2,9 +2,9 @@
 # cython: language_level=3, freethreading_compatible=True
 """Python's face of the C text core: configurations, tokens, folding."""
 
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.limits cimport INT_MAX
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from text_core cimport (
@@ -52,14 +52,14 @@ cdef int collect(void *context, int flags, const char *token, int ntoken, int st
     cdef size_t wanted
     if c.count == c.room:
         wanted = 2 * c.room if c.room else 64
-        grown = PyMem_RawRealloc(c.found, wanted * sizeof(Found))
+        grown = realloc(c.found, wanted * sizeof(Found))
         if grown == NULL:
             return TC_NOMEM
         c.found = <Found *> grown
         c.room = wanted
     if c.capacity - c.used < <size_t> ntoken:
         wanted = 2 * c.capacity + <size_t> ntoken + 256
-        grown = PyMem_RawRealloc(c.bytes, wanted)
+        grown = realloc(c.bytes, wanted)
         if grown == NULL:
             return TC_NOMEM
         c.bytes = <char *> grown
@@ -96,13 +96,13 @@ cdef class Config:
             if "\0" in argument:
                 raise ValueError("tokenizer arguments cannot hold NUL")
             encoded.append(argument.encode("utf-8", "surrogatepass"))
-        args = <const char **> PyMem_RawMalloc((len(encoded) + 1) * sizeof(char *))
+        args = <const char **> malloc((len(encoded) + 1) * sizeof(char *))
         if args == NULL:
             raise MemoryError
         for i, argument in enumerate(encoded):
             args[i] = argument
         rc = tc_config_new(args, <int> len(encoded), &self.config, &error)
-        PyMem_RawFree(args)
+        free(args)
         if rc == TC_NOMEM:
             raise MemoryError
         if rc != TC_OK:
@@ -162,8 +162,8 @@ cdef list run(Config config, text, int mode, bint trigrams):
             tokens.append((PyUnicode_DecodeUTF8(c.bytes + f.at, f.length, NULL), cp_start,
                            cp_end, f.flags))
     finally:
-        PyMem_RawFree(c.found)
-        PyMem_RawFree(c.bytes)
+        free(c.found)
+        free(c.bytes)
     return tokens
 
 

@@ -8,8 +8,10 @@ import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import mnemogram
+
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src" / "mnemogram"
+SOURCE = Path(mnemogram.__file__).parent
 
 #: The floors from below: a module may import from its own floor and from those under it.
 FLOORS = (

@@ -26,7 +26,9 @@ from mnemogram.errors import ExtensionUnavailable
 
 __all__ = ["ENVIRONMENT_VARIABLE", "FILE_NAME", "Check", "check", "load", "path"]
 
-FILE_NAME = "libfts5_cjk.so"
+FILE_NAME = {"win32": "libfts5_cjk.dll", "darwin": "libfts5_cjk.dylib"}.get(
+    sys.platform, "libfts5_cjk.so"
+)
 ENVIRONMENT_VARIABLE = "MNEMOGRAM_FTS5_CJK"
 
 _ENTRY_POINT = "sqlite3_ftscjk_init"

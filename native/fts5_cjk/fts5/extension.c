@@ -24,15 +24,23 @@ SQLITE_EXTENSION_INIT1
 #error "MNEMOGRAM_VERSION is set by the build"
 #endif
 
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
 #elif defined(__GNUC__)
 #define COMPILER "gcc " __VERSION__
+#elif defined(_MSC_VER)
+#define COMPILER "msvc " TEXT_OF(_MSC_VER)
 #else
 #define COMPILER "unknown"
 #endif
 
+#ifdef _WIN32
+#define EXPORT __declspec(dllexport)
+#else
 #define EXPORT __attribute__((visibility("default")))
+#endif
 
 static void version_function(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc;

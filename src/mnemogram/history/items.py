@@ -76,10 +76,12 @@ def add(
     Raises:
         SessionDeleted: the session takes nothing any more.
     """
-    if writing.is_tombstoned(connection, session):
+    if writing.deleted_at(connection, session) is not None and not writing.is_revived(
+        connection, session
+    ):
         raise SessionDeleted(
             f"session {session!r} was deleted and takes no messages",
-            hint="Go on in a new session.",
+            hint="Go on in a new session, or call revive_session().",
         )
     back = _cleared(connection, session) if again else {}
     for item in items:

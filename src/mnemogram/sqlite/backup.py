@@ -7,6 +7,7 @@ import fcntl
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -179,7 +180,10 @@ def remove_copy(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if sys.platform == "win32" and path.is_dir():  # Windows opens no directory
+        return
+    # Windows writes out only what is open for writing, other systems open a directory to read.
+    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

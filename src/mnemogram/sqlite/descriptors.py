@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -67,9 +68,11 @@ def forget(holder: Holder) -> None:
 
 def limit() -> int | None:
     """Return how many descriptors the process may have; None where nothing tells."""
+    if sys.platform == "win32":
+        return None
     try:
         import resource
-    except ImportError:  # not a Unix
+    except ImportError:  # an extension of the standard library, which may be out of reach
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if soft == resource.RLIM_INFINITY else int(soft)
@@ -80,7 +83,7 @@ def is_short() -> bool:
     taken: list[int] = []
     try:
         for _ in range(_NEEDED):
-            taken.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+            taken.append(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
         return error.errno in (errno.EMFILE, errno.ENFILE)
     finally:

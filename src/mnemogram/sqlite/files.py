@@ -113,7 +113,7 @@ def private_file(path: Path) -> None:
     """
     with file_errors(path):
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             os.chmod(path, 0o600)
         except FileExistsError:
             if path.is_dir():
