@@ -110,7 +110,7 @@ def sweep(directory: Path, name: str) -> int:
         How many there were.
     """
     removed = 0
-    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+    with suppress(OSError):  # what cannot be looked at is left for another time
         for entry in list(os.scandir(directory)):
             if not (entry.name.startswith(f".{name}") and entry.name.endswith(_PARTIAL)):
                 continue
