@@ -16,7 +16,7 @@ SOURCE = Path(mnemogram.__file__).parent
 #: The floors from below: a module may import from its own floor and from those under it.
 FLOORS = (
     ("errors", "_native"),
-    ("text", "extension", "moments", "values"),
+    ("text", "extension", "moments", "values", "languages", "bm25"),
     ("sqlite",),
     ("history.schema", "history.models", "history.redact"),
     ("history.index",),

@@ -11,6 +11,7 @@ from typing import Final
 import apsw
 
 from mnemogram._native import text_core
+from mnemogram.bm25 import idf
 from mnemogram.memory import index, scenes
 from mnemogram.memory.models import Relation
 from mnemogram.memory.rows import all_rows, each_row
@@ -146,10 +147,7 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
             break
         kept.append(each)
         matches += frequency[each]
-    rarity = (
-        math.log(1 + max(0.0, total - frequency[each] + 0.5) / (frequency[each] + 0.5))
-        for each in kept
-    )
+    rarity = (idf(total, frequency[each]) for each in kept)
     weights = ", ".join(f"{each:.4f}" for each in (*_WEIGHTS, *rarity))
     query = " OR ".join(_phrase(each, terms.prefixes) for each in kept)
     bounded = matches > MAX_RANKED or not terms.prefixes.isdisjoint(kept)

@@ -10,21 +10,19 @@ query, trigrams inside words, and hits in neighbouring messages of the same sess
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
 from mnemogram._native.query import Matcher, Node, Or, Phrase, Scorer, compile, tokenizer_for
+from mnemogram.bm25 import B, K
 from mnemogram.history.search.fetch import COLUMN_WEIGHTS
 from mnemogram.history.search.visibility import Candidate
 from mnemogram.sqlite.database import Connection
 
-__all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "idf", "rerank", "statistics"]
+__all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "rerank", "statistics"]
 
-_K: Final = 1.2
-_B: Final = 0.6
 #: Candidates, and best ones of lineages, that are scored exactly. Twice as many gained nothing
 #: (XQuAD in five languages, whole passages and single sentences; CMRC).
 MOST_SCORED: Final = 150
@@ -95,12 +93,6 @@ def count_rows(connection: Connection, table: str, expression: str) -> int:
     return 0
 
 
-def idf(rows: int, matching: int) -> float:
-    """Return the weight of a term by its rarity; never negative."""
-    rows = max(rows, matching)
-    return math.log(1.0 + (rows - matching + 0.5) / (matching + 0.5))
-
-
 class Evidence:
     """What speaks for a text: weighted phrases, and the trigrams of a query's words.
 
@@ -150,8 +142,8 @@ class Evidence:
             self._weights,
             COLUMN_WEIGHTS,
             self._average,
-            k=_K,
-            b=_B,
+            k=K,
+            b=B,
             grams_of=text,
             grams_by=tokenizer_for(options),
             grams_weight=weight,

@@ -8,7 +8,6 @@ so the rarest are asked for and all of them are weighed.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,20 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from mnemogram._native import query as q
-from mnemogram.history.search.rank import Evidence, Statistics, idf
+from mnemogram.bm25 import idf
+from mnemogram.history.search.rank import Evidence, Statistics
+from mnemogram.languages import (
+    ARABIC_ENDINGS,
+    ARABIC_PROCLITICS,
+    ASKING,
+    CHINESE_FUNCTION_CHARACTERS,
+    COMMON_ARABIC_PROCLITICS,
+    ENGLISH_ENDINGS,
+    ENGLISH_FUNCTION_WORDS,
+    ENGLISH_QUESTION_WORDS,
+    JAPANESE_PARTICLES,
+    VIETNAMESE_LETTERS,
+)
 
 __all__ = [
     "Relaxed",
@@ -44,7 +56,6 @@ _RUN_WEIGHT: Final = 0.1
 #: Vietnamese writes the syllables of a word apart: there a pair is as good as a word. Its
 #: letters with horn or bar, and with a tone on top of another mark, are hardly anyone else's.
 _SYLLABLE_PAIR_WEIGHT: Final = 0.8
-_VIETNAMESE: Final = re.compile("[ƠơƯưĐđ\u1ea0-\u1ef9]")
 #: Weight of the trigrams of words, and of clusters, beside the words themselves.
 _GRAMS: Final = 0.7
 _CLUSTER_GRAMS: Final = 1.5
@@ -52,53 +63,12 @@ _SHORTEST_STEM: Final = 4
 _SHORTEST_CORE: Final = 3
 _TRUNCATED: Final = 5
 _TRUNCATED_SHARE: Final = 0.6
-_ENGLISH_GLUE: Final = frozenset(
-    ("the", "of", "to", "is", "was", "what", "who", "how", "which", "when", "where", "did", "does")
-)
 #: Characters of a script with clusters that are about a word.
 _CLUSTERS_PER_WORD: Final = 4
-_JAPANESE_PARTICLES: Final = frozenset("のはがをにへとでもや")
-#: What makes even a short run of characters a question.
-_ASKING: Final = re.compile(
-    "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
-)
-_LITTLE: Final = _ENGLISH_GLUE | frozenset(
-    ("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "had", "has", "have",
-     "he", "i", "in", "it", "its", "me", "my", "on", "or", "our", "she", "that", "there", "they",
-     "this", "we", "were", "with", "you", "your", "why", "whose", "whom", "can", "do", "am")
-)  # fmt: skip
-#: Fewer words than this, and no glue, tell nothing of their language.
+#: Fewer words than this, and no function word, tell nothing of their language.
 _FEWEST_FOREIGN: Final = 4
-#: Weight of a bigram that holds one, or only, characters that mostly glue words together.
-_GLUE_WEIGHT: Final = (1.0, 0.5, 0.25)
-#: The commonest function characters of written Chinese: a bigram with one of them
-#: is as often a seam between two words as a word.
-_CHINESE_GLUE: Final = frozenset(
-    "的了是在和与及或有被把从向对于为以之而且着过吗呢吧啊么什谁哪怎何几多少请我你他她它们这那个些不没也都就又还很"
-)
-_ENGLISH_ENDINGS: Final = (
-    "ations",
-    "ation",
-    "ings",
-    "ing",
-    "ies",
-    "ied",
-    "ers",
-    "er",
-    "es",
-    "ed",
-    "ly",
-    "s",
-    "e",
-    "y",
-)
-#: The longer ones first, since the first that fits is taken off.
-_ARABIC_PROCLITICS: Final = (
-    "وال", "بال", "كال", "فال", "ولل", "ال", "لل", "و", "ف", "ب", "ك", "ل",
-)  # fmt: skip
-#: Those that a word of a text is looked up behind.
-_COMMON_PROCLITICS: Final = ("ال", "وال", "بال", "لل", "و", "ب", "ل")
-_ARABIC_ENDINGS: Final = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+#: Weight of a bigram that holds one, or only, characters that are mostly function words.
+_FUNCTION_WEIGHT: Final = (1.0, 0.5, 0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +98,16 @@ def _arabic_stems(word: str) -> list[str]:
     the other proclitics of one letter, where more is left of the word.
     """
     core = word
-    for clitic in _ARABIC_PROCLITICS:
+    for clitic in ARABIC_PROCLITICS:
         least = _SHORTEST_CORE if len(clitic) > 1 else _SHORTEST_CORE + 1
         if word.startswith(clitic) and len(word) - len(clitic) >= least:
             core = word[len(clitic) :]
             break
-    for ending in _ARABIC_ENDINGS:
+    for ending in ARABIC_ENDINGS:
         if core.endswith(ending) and len(core) - len(ending) >= _SHORTEST_CORE:
             core = core[: -len(ending)]
             break
-    return [core, *(clitic + core for clitic in _COMMON_PROCLITICS)]
+    return [core, *(clitic + core for clitic in COMMON_ARABIC_PROCLITICS)]
 
 
 def stems_of(word: str, *, english: bool) -> list[str]:
@@ -157,7 +127,7 @@ def _stem_of(word: str, *, english: bool) -> str | None:
     if not word.isalpha():
         return None
     if english and word.isascii():
-        for ending in _ENGLISH_ENDINGS:
+        for ending in ENGLISH_ENDINGS:
             if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
                 stem = word[: -len(ending)]
                 return stem[:-1] if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2] else stem
@@ -168,20 +138,20 @@ def _stem_of(word: str, *, english: bool) -> str | None:
 
 
 def _is_english(query: q.Query) -> bool:
-    """Whether a query reads like English: it holds words that glue English sentences."""
+    """Whether a query reads like English: it holds words that hold English sentences together."""
     tokens = {token.text for phrase in query.phrases for token in phrase.tokens}
-    return not tokens.isdisjoint(_ENGLISH_GLUE) or len(tokens) < _FEWEST_FOREIGN
+    return not tokens.isdisjoint(ENGLISH_QUESTION_WORDS) or len(tokens) < _FEWEST_FOREIGN
 
 
-def _is_glue(character: str) -> bool:
-    return character in _CHINESE_GLUE or "\u3041" <= character <= "\u3096"  # hiragana
+def _is_function_character(character: str) -> bool:
+    return character in CHINESE_FUNCTION_CHARACTERS or "\u3041" <= character <= "\u3096"  # hiragana
 
 
 def substance(unit: Unit) -> float:
     """Return how much of a word a unit is likely to hold, 1.0 for all of it."""
     if unit.phrase.flags & q.WORD:
         return 1.0
-    return _GLUE_WEIGHT[sum(map(_is_glue, unit.phrase.tokens[0].text[:2]))]
+    return _FUNCTION_WEIGHT[sum(map(_is_function_character, unit.phrase.tokens[0].text[:2]))]
 
 
 def units_of(query: q.Query) -> list[Unit]:
@@ -247,7 +217,7 @@ def telling(units: list[Unit], counts: dict[q.Phrase, int]) -> frozenset[q.Phras
     One that holds nothing but function words of it is about something else. Empty where a
     query is made of nothing else.
     """
-    content = [unit for unit in units if unit.phrase.tokens[0].text not in _LITTLE]
+    content = [unit for unit in units if unit.phrase.tokens[0].text not in ENGLISH_FUNCTION_WORDS]
     forms = {form for unit in content for form in (unit.phrase, *unit.stems)}
     return frozenset(forms and {*forms, *_lone_characters(counts)})
 
@@ -278,7 +248,7 @@ def _kind_of(character: str) -> str:
     if "\uac00" <= character <= "\ud7a3":
         return "hangul"
     if "\u3041" <= character <= "\u3096":
-        return "pairs" if character not in _JAPANESE_PARTICLES else ""
+        return "pairs" if character not in JAPANESE_PARTICLES else ""
     if unicodedata.category(character) == "Lo" and character >= "\u3005":
         return "pairs"
     return "word" if character.isascii() and character.isalnum() else ""
@@ -295,7 +265,7 @@ def asks_several(query: q.Query) -> bool:
     if len(query.phrases) > 1:
         return True
     return any(
-        _words_in(phrase) > 1 or _ASKING.search(phrase.text) is not None
+        _words_in(phrase) > 1 or ASKING.search(phrase.text) is not None
         for phrase in query.phrases
         if phrase.flags & (q.CJK | q.CLUSTER)
     )
@@ -324,7 +294,7 @@ def _lone_subjects(units: list[Unit], counts: dict[q.Phrase, int]) -> Iterator[q
         if unit.single or counts.get(unit.phrase, 1) or not unit.phrase.flags & q.CJK:
             continue
         for character in unit.phrase.tokens[0].text:
-            if character in covered or _is_glue(character):
+            if character in covered or _is_function_character(character):
                 continue
             covered.add(character)
             phrase = q.phrase(character, prefix=True, config=unit.phrase.tokenizer.options)
@@ -459,7 +429,7 @@ def evidence_of(
         if lone not in rarity:
             weighted.append((lone, idf(rows, counts[lone])))
     options = query.tokenizer.options
-    syllables = _VIETNAMESE.search(unicodedata.normalize("NFC", query.text))
+    syllables = VIETNAMESE_LETTERS.search(unicodedata.normalize("NFC", query.text))
     pair_weight = _SYLLABLE_PAIR_WEIGHT if syllables else _PAIR_WEIGHT
     for text, left, right in _neighbours(query, units):
         pair = q.phrase(text, config=options)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mnemogram._native import query as q
+from mnemogram.bm25 import idf
 from mnemogram.errors import QueryTimeout
 from mnemogram.history.search.fetch import CANDIDATE_LIMIT, Found, lineages_of
-from mnemogram.history.search.rank import idf
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, SessionInfo, Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
 

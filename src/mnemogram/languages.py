@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""What is known of languages: function words, question words, endings.
+
+Two kinds of list, for two questions. What a *query* says beside its topic is weighed less,
+never dropped, so those lists are short and certain. What makes a *message* have no topic at all
+("are you there?") is longer, and in the forms in which the tokenizer cuts it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = [
+    "ARABIC_ENDINGS",
+    "ARABIC_PROCLITICS",
+    "ASKING",
+    "CHINESE_FUNCTION_CHARACTERS",
+    "COMMON_ARABIC_PROCLITICS",
+    "ENGLISH_ENDINGS",
+    "ENGLISH_FUNCTION_WORDS",
+    "ENGLISH_QUESTION_WORDS",
+    "JAPANESE_PARTICLES",
+    "TOPICLESS_HAN",
+    "TOPICLESS_WORDS",
+    "VIETNAMESE_LETTERS",
+]
+
+# --- of queries ------------------------------------------------------------------------
+
+ENGLISH_QUESTION_WORDS: Final = frozenset(
+    ("the", "of", "to", "is", "was", "what", "who", "how", "which", "when", "where", "did", "does")
+)
+ENGLISH_FUNCTION_WORDS: Final = ENGLISH_QUESTION_WORDS | frozenset(
+    ("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "had", "has", "have",
+     "he", "i", "in", "it", "its", "me", "my", "on", "or", "our", "she", "that", "there", "they",
+     "this", "we", "were", "with", "you", "your", "why", "whose", "whom", "can", "do", "am")
+)  # fmt: skip
+#: The commonest function characters of written Chinese: a bigram with one of them
+#: is as often a seam between two words as a word.
+CHINESE_FUNCTION_CHARACTERS: Final = frozenset(
+    "的了是在和与及或有被把从向对于为以之而且着过吗呢吧啊么什谁哪怎何几多少请我你他她它们这那个些不没也都就又还很"
+)
+JAPANESE_PARTICLES: Final = frozenset("のはがをにへとでもや")
+#: What makes even a short run of characters a question.
+ASKING: Final = re.compile(
+    "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
+)
+ENGLISH_ENDINGS: Final = (
+    "ations",
+    "ation",
+    "ings",
+    "ing",
+    "ies",
+    "ied",
+    "ers",
+    "er",
+    "es",
+    "ed",
+    "ly",
+    "s",
+    "e",
+    "y",
+)
+#: The longer ones first, since the first that fits is taken off.
+ARABIC_PROCLITICS: Final = (
+    "وال", "بال", "كال", "فال", "ولل", "ال", "لل", "و", "ف", "ب", "ك", "ل",
+)  # fmt: skip
+#: Those that a word of a text is looked up behind.
+COMMON_ARABIC_PROCLITICS: Final = ("ال", "وال", "بال", "لل", "و", "ب", "ل")
+ARABIC_ENDINGS: Final = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+VIETNAMESE_LETTERS: Final = re.compile("[ƠơƯưĐđ\u1ea0-\u1ef9]")
+
+# --- of messages -----------------------------------------------------------------------
+
+_ENGLISH: Final = """
+a about all also am an and any are as at be been but by can could did do does doing done for from
+get got had has have he hello her here hey hi him his how i if in into is it its just let like lets
+make may me might my no not now of ok okay on one or our out please put say she should so some sorry
+sure tell thank thanks that the their them then there these they thing things this those to today
+tomorrow too up us use very want was we well were what when where which who why will with would
+yes yesterday yet you your yours s t m re ve ll d don doesn didn isn wasn can't won
+again still right really think know need go going come back give got anyone anything something
+someone everyone everything morning afternoon evening night good fine great nice
+"""
+# Characters of Chinese function words: a pair of two of them carries no topic.
+TOPICLESS_HAN: Final = frozenset(
+    "的了是在有我你您他她它们这那哪吗呢吧啊呀哦嗯不就也都和与跟把被让给很太还又再会能要想可以"
+    "什么怎谁为因所到去来上下个一些没请问啦嘛哈好得着过对从而且或但如果样点儿用该先后时候"
+    "今明昨天现早晚安这們個麼嗎會給來沒問對從過後時樣點"
+)
+_CHINESE: Final = """
+知道 觉得 覺得 东西 東西 事情 帮我 幫我 帮忙 幫忙
+告诉 告訴 需要 应该 應該 已经 已經 谢谢 謝謝 大家 自己
+我们 你们 您们 他们 她们 它们 我們 你們 他們 她們 它們 这个 那个 哪个 這個 那個 哪個
+这些 那些 哪些 這些 什么 什麼 怎么 怎麼 这里 那里 哪里 這裡 那裡 哪裡 这儿 那儿 哪儿
+"""
+_JAPANESE: Final = """
+今日 明日 昨日 今日は 何か 何を 何が 誰か 時間 大丈
+丈夫 夫で 願い 願い お願 教え 思い 思う 言っ 言う 私は 私の
+"""
+_KOREAN: Final = """
+있어 있나 있니 있습 습니 니까 니다 해줘 해주 주세 세요 어요 아요 하세 하고 해요 하는 이거 그거 저거
+지금 오늘 내일 어제 뭐야 나요 거기 여기 안녕 녕하 어디 뭐해 좀해 계세 계시 나는 저는
+제가 내가 우리 그리 리고 그런 런데
+뭐예 예요 이에 에요 이야 인가 가요 까요 네요 군요 감사 사합 합니 부탁 탁해 드려
+려요 무슨 어떻 떻게 언제 누구 왜요
+"""
+TOPICLESS_WORDS: Final = frozenset((_ENGLISH + _CHINESE + _JAPANESE + _KOREAN).split())
