@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import stat
@@ -18,6 +17,9 @@ import apsw
 from mnemogram.errors import InvalidArgument
 from mnemogram.sqlite.database import Database, Schema
 from mnemogram.sqlite.files import file_errors
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["backup", "is_whole", "remove_copy", "sweep"]
 
@@ -89,16 +91,21 @@ def _partial(target: Path) -> Iterator[Path]:
     """
     partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}{_PARTIAL}")
     with file_errors(target, "write"):
-        held = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        held = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
-        with file_errors(target, "write"):
-            os.fchmod(held, 0o600)
-        with suppress(OSError):  # not every file system has locks
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform == "win32":
+            os.close(held)  # it could not be renamed; in use it cannot be removed anyway
+            held = -1
+        else:
+            with file_errors(target, "write"):
+                os.fchmod(held, 0o600)
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield partial
     finally:
         remove_copy(partial)
-        os.close(held)
+        if held >= 0:
+            os.close(held)
 
 
 def sweep(directory: Path, name: str) -> int:
@@ -123,16 +130,17 @@ def sweep(directory: Path, name: str) -> int:
 
 def _is_left(partial: Path) -> bool:
     """Return whether nobody works on a partial copy."""
-    try:
-        held = os.open(partial, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(held)
+    if sys.platform != "win32":  # there, what is in use cannot be removed
+        try:
+            held = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(held)
     return True
 
 
