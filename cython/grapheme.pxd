@@ -8,8 +8,8 @@ cdef extern from "text/grapheme.h" nogil:
         Py_ssize_t length
         int width
 
-    Py_ssize_t gr_floor(gr_text text, Py_ssize_t position)
-    Py_ssize_t gr_ceil(gr_text text, Py_ssize_t position)
+    Py_ssize_t gr_floor(gr_text text, Py_ssize_t position, Py_ssize_t known)
+    Py_ssize_t gr_ceil(gr_text text, Py_ssize_t position, Py_ssize_t known)
 
 
 cdef extern from *:

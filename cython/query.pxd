@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
-from text_core cimport tc_config, tc_token_fn
+from text_core cimport tc_config, tc_pause, tc_token_fn
 
 
 cdef extern from "text/match.h" nogil:
@@ -35,7 +35,7 @@ cdef extern from "text/match.h" nogil:
     void tm_set_free(tm_set *set)
     int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags)
     int tm_scan(const tm_set *set, int flags, const char *text, int n, void *context,
-                tm_hit_fn hit, int *length)
+                tm_hit_fn hit, int *length, const tc_pause *pause)
     int tm_evaluate(const int *program, int n, const uint8_t *seen)
 
 
@@ -47,7 +47,8 @@ cdef extern from "text/grams.h" nogil:
     void tg_set_free(tg_set *set)
     int tg_set_add(tg_set *set, const char *text, int n)
     int tg_set_size(const tg_set *set)
-    int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length)
+    int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length,
+                 const tc_pause *pause)
 
 
 @cython.final
@@ -124,8 +125,8 @@ cdef class Matcher:
     cdef int add(self, Phrase phrase) except -1
     cdef void assemble(self, Node node, bint positive, list program, list kept,
                        list dropped) except *
-    cdef int scan(self, int flags, bytes data, void *context, tm_hit_fn hit,
-                  int *length) except -1
+    cdef int scan(self, int flags, bytes data, void *context, tm_hit_fn hit, int *length,
+                  const tc_pause *pause) except -1
 
 
 @cython.final

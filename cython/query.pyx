@@ -2,13 +2,16 @@
 # cython: language_level=3
 """Queries: any string to a tree, the tree to FTS5 expressions and to a matcher of texts."""
 
+from time import monotonic
 from unicodedata import category
+
+from mnemogram.errors import QueryTimeout
 
 cimport cython
 from libc.limits cimport INT_MAX
 from libc.math cimport log
 from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 
 from text_core cimport (
     TC_CJK,
@@ -22,6 +25,7 @@ from text_core cimport (
     TC_WORD,
     tc_config_free,
     tc_config_new,
+    tc_pause,
     tc_tokenize,
 )
 

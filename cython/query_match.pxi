@@ -1,8 +1,44 @@
 # SPDX-License-Identifier: MIT
 # The compiled query: match.c over the text core, for texts that no index covers and for marks.
 
+cdef extern from "text/clock.h" nogil:
+    double clock_now()
+
+
 cdef enum:
-    STOP = 101  # ends a scan early; none of the text core's codes
+    # Ends of a scan, none of the text core's codes:
+    STOP = 101  # enough is known
+    LATE = 102  # the deadline passed
+
+
+cdef struct Deadline:
+    tc_pause pause
+    double at  # on the clock of clock_now()
+
+
+cdef int is_late(void *context) noexcept nogil:
+    return LATE if clock_now() >= (<Deadline *>context).at else TC_OK
+
+
+cdef const tc_pause *until(object deadline, Deadline *place) except? NULL:
+    """What a scan asks whether to go on; NULL without a deadline.
+
+    A deadline is a time of ``time.monotonic()``, which need not be the clock of clock_now().
+    """
+    if deadline is None:
+        return NULL
+    place.at = clock_now() + (<double>deadline - <double>monotonic())
+    place.pause = tc_pause(is_late, place)
+    return &place.pause
+
+
+cdef int check(int rc) except -1:
+    """The result of a scan, where it is no error."""
+    if rc == LATE:
+        raise QueryTimeout("the deadline passed while a text was searched")
+    if rc != TC_OK and rc != STOP:
+        raise MemoryError
+    return rc
 
 
 cdef struct Hit:
@@ -70,6 +106,34 @@ cdef int on_count(void *context, int phrase, int position, int start, int end) n
         count.position[phrase] = position
         count.found[phrase] += 1
     return TC_OK
+
+
+cdef int by_offset(const void *left, const void *right) noexcept nogil:
+    cdef int a = (<const int **>left)[0][0], b = (<const int **>right)[0][0]
+    return (a > b) - (a < b)
+
+
+cdef int count_in_characters(const char *text, Hits *hits, const tc_pause *pause) noexcept nogil:
+    """Turn the hits' byte offsets into characters, in one pass over the text."""
+    cdef int **places = <int **>malloc(2 * hits.n * sizeof(int *))
+    cdef Py_ssize_t i
+    cdef int at = 0, characters = 0, piece, rc = TC_OK
+    if places == NULL:
+        return TC_NOMEM
+    for i in range(hits.n):
+        places[2 * i] = &hits.items[i].start
+        places[2 * i + 1] = &hits.items[i].end
+    qsort(places, 2 * hits.n, sizeof(int *), by_offset)
+    for i in range(2 * hits.n):
+        while rc == TC_OK and at < places[i][0]:
+            piece = min(places[i][0] - at, 1 << 20)
+            characters += <int>count_characters(text, at, at + piece)
+            at += piece
+            if piece == 1 << 20 and pause != NULL:
+                rc = pause.ask(pause.context)
+        places[i][0] = characters
+    free(places)
+    return rc
 
 
 cdef bytes utf8_of(object text):
@@ -165,29 +229,33 @@ cdef class Matcher:
                     program.append(TM_AND if isinstance(node, And) else TM_OR)
                 i += 1
 
-    cdef int scan(self, int flags, bytes data, void *context, tm_hit_fn hit,
-                  int *length) except -1:
+    cdef int scan(self, int flags, bytes data, void *context, tm_hit_fn hit, int *length,
+                  const tc_pause *pause) except -1:
         cdef const char *text = data
         cdef int n = <int>len(data), rc
         if n < 1024:  # cheaper than giving the interpreter away
-            rc = tm_scan(self.set, flags, text, n, context, hit, length)
+            rc = tm_scan(self.set, flags, text, n, context, hit, length, pause)
         else:
             with nogil:
-                rc = tm_scan(self.set, flags, text, n, context, hit, length)
-        if rc != TC_OK and rc != STOP:
-            raise MemoryError
-        return rc
+                rc = tm_scan(self.set, flags, text, n, context, hit, length, pause)
+        return check(rc)
 
-    def matches(self, *columns):
+    def matches(self, *columns, deadline=None):
         """Whether a row matches: every phrase inside one column, the tree over all of them.
 
         Args:
             columns: the row's texts as str or UTF-8 bytes; ``None`` is an empty column.
+            deadline: time of ``time.monotonic()`` at which to give up.
 
         Returns:
             True or False; False for a query with nothing positive.
+
+        Raises:
+            QueryTimeout: the deadline passed.
         """
         cdef Seen seen
+        cdef Deadline end
+        cdef const tc_pause *pause = until(deadline, &end)
         cdef bint found
         if self.nprogram == 0:
             return False
@@ -202,60 +270,68 @@ cdef class Matcher:
             for column in columns:
                 if column is None:
                     continue
-                if self.scan(0, utf8_of(column), &seen, on_seen, NULL) == STOP:
+                if self.scan(0, utf8_of(column), &seen, on_seen, NULL, pause) == STOP:
                     break
             found = tm_evaluate(self.program, self.nprogram, seen.phrases)
         finally:
             free(seen.phrases)
         return found
 
-    def occurrences(self, text, *, Py_ssize_t limit=10_000):
+    def occurrences(self, text, *, Py_ssize_t limit=10_000, deadline=None):
         """Find where the positive phrases stand in a text.
 
         Args:
             text: the raw text, as str or UTF-8 bytes.
             limit: most occurrences to find; the first ones are given.
+            deadline: time of ``time.monotonic()`` at which to give up.
 
         Returns:
             A list of ``(phrase index, start, end)`` in characters of ``text`` (bytes, if it was
             given as bytes): exactly the characters that fold to what was asked.
+
+        Raises:
+            QueryTimeout: the deadline passed.
         """
         cdef Hits hits = Hits(NULL, 0, 0, limit, <int>len(self.phrases))
+        cdef Deadline end
+        cdef const tc_pause *pause = until(deadline, &end)
         cdef bytes data = utf8_of(text)
         cdef const char *raw = data
-        cdef Py_ssize_t i, at = 0, characters = 0, start
-        cdef bint same = isinstance(text, bytes) or (<str>text).isascii()
+        cdef Py_ssize_t i
+        cdef int rc
         cdef list result = []
         if limit < 1 or not self.phrases:
             return result
         try:
-            self.scan(TM_SPANS, data, &hits, on_hit, NULL)
+            self.scan(TM_SPANS, data, &hits, on_hit, NULL, pause)
+            if hits.n and isinstance(text, str) and not (<str>text).isascii():
+                with nogil:
+                    rc = count_in_characters(raw, &hits, pause)
+                check(rc)
             for i in range(hits.n):
-                if same:
-                    result.append((hits.items[i].phrase, hits.items[i].start, hits.items[i].end))
-                    continue
-                characters += count_characters(raw, at, hits.items[i].start)
-                at = hits.items[i].start
-                start = characters
-                characters += count_characters(raw, at, hits.items[i].end)
-                at = hits.items[i].end
-                result.append((hits.items[i].phrase, start, characters))
+                result.append((hits.items[i].phrase, hits.items[i].start, hits.items[i].end))
         finally:
             free(hits.items)
         # A mark inside a cluster is met in both bigrams that hold the cluster.
         return list(dict.fromkeys(result))
 
-    def count(self, text):
+    def count(self, text, *, deadline=None):
         """Count the positive phrases in a text.
 
         Args:
             text: the raw text, as str or UTF-8 bytes.
+            deadline: time of ``time.monotonic()`` at which to give up.
 
         Returns:
             ``(frequencies, length)``: occurrences of each phrase by distinct position, and the
             length of the text in tokens, both as FTS5 counts them.
+
+        Raises:
+            QueryTimeout: the deadline passed.
         """
         cdef Count count
+        cdef Deadline end
+        cdef const tc_pause *pause = until(deadline, &end)
         cdef int length = 0
         cdef Py_ssize_t i, n = len(self.phrases)
         cdef bytes data = utf8_of(text)
@@ -267,7 +343,7 @@ cdef class Matcher:
                 raise MemoryError
             for i in range(n):
                 count.position[i] = -1
-            self.scan(0, data, &count, on_count, &length)
+            self.scan(0, data, &count, on_count, &length, pause)
             return [count.found[i] for i in range(n)], length
         finally:
             free(count.found)

@@ -106,20 +106,24 @@ cdef class Scorer:
         self.allocated = wanted
         return 0
 
-    def add(self, *columns):
+    def add(self, *columns, deadline=None):
         """Take a row in.
 
         Args:
             columns: its texts as str or UTF-8 bytes, in the order of the columns' weights;
                 ``None`` is an empty column.
+            deadline: time of ``time.monotonic()`` at which to give up; the row is left out.
 
         Returns:
             Its length in tokens.
 
         Raises:
             ValueError: another number of columns than there are weights.
+            QueryTimeout: the deadline passed.
         """
         cdef Count count
+        cdef Deadline end
+        cdef const tc_pause *pause = until(deadline, &end)
         cdef Py_ssize_t i, place
         cdef int length = 0, tokens, grams = 0, size, rc
         cdef const char *text
@@ -146,7 +150,7 @@ cdef class Scorer:
                 self.found[i] = 0
                 self.position[i] = -1
             tokens = 0
-            self.matcher.scan(0, data, &count, on_count, &tokens)
+            self.matcher.scan(0, data, &count, on_count, &tokens, pause)
             length += tokens
             for i in range(self.nphrase):
                 self.frequencies[i] += weight * <double>self.found[i]
@@ -156,9 +160,8 @@ cdef class Scorer:
                 text = data
                 size = <int>len(data)
                 with nogil:
-                    rc = tg_count(self.grams, text, size, self.counts, &grams)
-                if rc != TC_OK:
-                    raise MemoryError
+                    rc = tg_count(self.grams, text, size, self.counts, &grams, pause)
+                check(rc)
                 for i in range(self.ngram):
                     row[i] += <float>(weight * self.counts[i])
         norm = self.k * (1.0 - self.b + self.b * length / self.average)

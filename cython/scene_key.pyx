@@ -208,5 +208,5 @@ cdef str shorten(str level, Py_ssize_t limit, str whose, digest):
     head = level.encode()[:limit - TAIL]
     kept = head.decode(errors="ignore")
     held = grapheme_view(level, &view)
-    kept = level[:gr_floor(view, len(kept))].rstrip("_")
+    kept = level[:gr_floor(view, len(kept), 0)].rstrip("_")
     return ended(kept if kept.startswith(whose) else whose, digest)

@@ -36,7 +36,7 @@ cpdef tuple cut(str text, Py_ssize_t limit):
     if len(text) <= limit:
         return text, False, len(text)
     held = grapheme_view(text, &view)
-    return text[:gr_floor(view, limit)], True, view.length
+    return text[:gr_floor(view, limit, 0)], True, view.length
 
 
 cpdef tuple cut_around(str text, Py_ssize_t limit, Py_ssize_t start, Py_ssize_t end):
@@ -69,14 +69,14 @@ cpdef tuple cut_around(str text, Py_ssize_t limit, Py_ssize_t start, Py_ssize_t 
     held = grapheme_view(text, &view)
     start = min(max(start, 0), view.length)
     end = min(max(end, start), view.length)
-    if gr_ceil(view, end) <= limit:
+    if gr_ceil(view, end, 0) <= limit:
         first = 0
     elif end - start >= limit:
-        first = gr_floor(view, start)
+        first = gr_floor(view, start, 0)
     else:
-        first = gr_ceil(view, min(start - (limit - (end - start)) // 2, view.length - limit))
-        first = min(first, gr_floor(view, start))
-    last = gr_floor(view, min(first + limit, view.length))
+        first = gr_ceil(view, min(start - (limit - (end - start)) // 2, view.length - limit), 0)
+        first = min(first, gr_floor(view, start, 0))
+    last = gr_floor(view, min(first + limit, view.length), 0)
     last = max(first, last)
     return text[first:last], True, view.length, first
 
@@ -92,20 +92,24 @@ cpdef list merge_spans(str text, object spans):
         Disjoint ``(start, end)`` pairs in order; empty spans are left out.
     """
     cdef gr_text view
-    cdef Py_ssize_t start, end, open_start = -1, open_end = -1
+    # What is before open_end is never looked at again.
+    cdef Py_ssize_t start, end, open_start = -1, open_end = 0
     cdef list merged = []
     held = grapheme_view(text, &view)
     for start, end in sorted(spans):
-        if end <= start or start >= view.length or end <= 0:
+        start = max(start, 0)
+        end = min(end, view.length)
+        if start >= end:
             continue
-        start = gr_floor(view, start)
-        end = gr_ceil(view, end)
-        if open_start >= 0 and start <= open_end:
-            open_end = max(open_end, end)
-            continue
-        if open_start >= 0:
-            merged.append((open_start, open_end))
-        open_start, open_end = start, end
+        if open_start < 0 or start > open_end:
+            start = gr_floor(view, start, open_end)
+            if open_start >= 0 and start > open_end:
+                merged.append((open_start, open_end))
+                open_start = -1
+            if open_start < 0:
+                open_start = open_end = start
+        if end > open_end:
+            open_end = gr_ceil(view, end, open_end)
     if open_start >= 0:
         merged.append((open_start, open_end))
     return merged
@@ -150,6 +154,7 @@ def excerpt(
     str mark_open not None="⟦",
     str mark_close not None="⟧",
     str ellipsis not None="…",
+    deadline=None,
 ):
     """Show the part of ``text`` where a query matches most densely, matches marked.
 
@@ -165,11 +170,14 @@ def excerpt(
         mark_open: put before each match.
         mark_close: put after each match.
         ellipsis: put at each end where text was left out.
+        deadline: time of ``time.monotonic()`` at which looking for matches ends; the matcher's
+            ``occurrences`` is given it, too.
 
     Returns:
         The excerpt.
 
     Raises:
+        QueryTimeout: the deadline passed.
         ValueError: ``width`` is less than 1.
     """
     cdef gr_text view
@@ -178,7 +186,10 @@ def excerpt(
     if width < 1:
         raise ValueError("width must be at least 1")
     held = grapheme_view(text, &view)
-    hits = matcher.occurrences(text, limit=MAX_HITS)
+    if deadline is None:
+        hits = matcher.occurrences(text, limit=MAX_HITS)
+    else:
+        hits = matcher.occurrences(text, limit=MAX_HITS, deadline=deadline)
     if hits:
         hits.sort(key=lambda hit: (hit[1], hit[2]))
         start, end = densest(hits, width)
@@ -194,16 +205,16 @@ def excerpt(
             first = word_edge(text, first, limit, 1)
             while first < start and text[first].isspace():
                 first += 1
-        first = min(gr_ceil(view, first), gr_floor(view, start))
+        first = min(gr_ceil(view, first, 0), gr_floor(view, start, 0))
         last = min(first + width, view.length)
         if last < view.length:
             limit = max(min(end, last), last - SLACK, first)
             last = word_edge(text, last, limit, -1)
             while last > end and text[last - 1].isspace():
                 last -= 1
-            last = max(gr_floor(view, last), first)
+            last = max(gr_floor(view, last, 0), first)
             if last == first:  # one cluster wider than the excerpt
-                last = min(gr_floor(view, first + width), view.length)
+                last = min(gr_floor(view, first + width, 0), view.length)
     if first > 0:
         parts.append(ellipsis)
     at = first

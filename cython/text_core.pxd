@@ -23,6 +23,10 @@ cdef extern from "text/core.h" nogil:
     ctypedef int (*tc_token_fn)(void *context, int flags, const char *token, int ntoken,
                                 int start, int end) noexcept nogil
 
+    ctypedef struct tc_pause:
+        int (*ask)(void *context) noexcept nogil
+        void *context
+
     int tc_config_new(const char *const *args, int nargs, tc_config **out, const char **error)
     void tc_config_free(tc_config *config)
     int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
@@ -30,4 +34,3 @@ cdef extern from "text/core.h" nogil:
     int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void *context,
                     tc_token_fn callback)
     const char *tc_unicode_version()
-

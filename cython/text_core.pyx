@@ -146,6 +146,9 @@ cdef list run(Config config, text, int mode, bint trigrams):
         if rc != TC_OK:
             raise MemoryError
         for i in range(c.count):
+            if i & 0xFFFF == 0xFFFF:
+                with nogil:  # another thread may run now and then
+                    pass
             f = &c.found[i]
             if one_to_one:
                 cp_start, cp_end = f.start, f.end

@@ -18,8 +18,8 @@ from mnemogram.history.search import discover as search
 from mnemogram.history.search import fetch as candidates
 from mnemogram.history.search import prefix_cost as costs
 from mnemogram.history.search import relax as relaxing
+from mnemogram.history.search import results, searcher
 from mnemogram.history.search import scan as scanning
-from mnemogram.history.search import searcher
 from mnemogram.history.search.rank import count_rows
 from mnemogram.history.search.routes import relaxed, words
 from mnemogram.history.search.visibility import Visibility
@@ -162,7 +162,7 @@ class _Slow:
     def __init__(self) -> None:
         self.looked = 0
 
-    def matches(self, *_: object) -> bool:
+    def matches(self, *_: object, **__: object) -> bool:
         self.looked += 1
         time.sleep(0.1)
         return True
@@ -263,6 +263,35 @@ def test_titles_that_run_out_of_time_are_told(
     assert not answer.complete
     with pytest.raises(QueryTimeout):
         history.search("nothing like it")
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("ば", "は" + "\ufe00" * 100_000 + "\u3099かき"),
+        ("👩", "👩\u200d" * 100_000),
+        ("\u1100", "\u1100" * 200_000),
+        ("\u11a8", "\u11a8" * 200_000),
+        ("🇯🇵", "🇯🇵" * 100_000),
+        ("needle", "e\u0301" * 100_000 + " needle"),
+    ],
+)
+def test_a_message_of_one_endless_character_is_found_and_shown(
+    history: History, asked: str, text: str
+) -> None:
+    history.append(Session("odd"), [Message("user", text, uid="a")])
+    answer = history.search(asked, timeout=30.0)
+    assert [hit.session_id for hit in answer.results] == ["odd"]
+
+
+def test_a_match_that_is_not_reached_in_time_is_shown_by_the_beginning(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "It begins here. " + "filling " * 5_000 + "and ends with a needle"
+    history.append(Session("long"), [Message("user", text, uid="a")])
+    assert "⟦needle⟧" in history.search("needle", timeout=60).results[0].snippet
+    monkeypatch.setattr(results, "_MARKING_SHARE", 0.0)
+    assert history.search("needle", timeout=60).results[0].snippet.startswith("It begins here.")
 
 
 @pytest.mark.parametrize(

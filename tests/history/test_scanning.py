@@ -151,7 +151,7 @@ def test_texts_that_were_not_looked_at_in_time_are_told(
             self.phrases = matcher.phrases
             self.count = matcher.count
 
-        def matches(self, *_: object) -> bool:
+        def matches(self, *_: object, **__: object) -> bool:
             time.sleep(0.1)
             return True
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,6 +27,8 @@ from mnemogram._native.query import (
     to_fts5,
     to_trigram,
 )
+from mnemogram.errors import QueryTimeout
+from mnemogram.text import STORE_OPTIONS
 
 from ..reference import query as reference
 
@@ -341,6 +344,66 @@ def test_a_word_of_a_megabyte_is_searched_inside() -> None:
     text = "é" * 500_000 + "needle" + "é" * 500_000
     matcher = compile(parse("needle OR eeneed"), substring=True)
     assert sorted(matcher.occurrences(text)) == [(0, 500_000, 500_006), (1, 499_998, 500_004)]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "found"),
+    [
+        ("は" + "\ufe00" * 300_000 + "\u3099かき", "ば", [(0, 0, 300_002)]),
+        ("は" + "\u3099" + "\ufe00" * 300_000 + "かき", "ば", [(0, 0, 2)]),
+        ("a" + "\u0301" * 300_000 + "b", "a*", [(0, 0, 300_001)]),
+        ("ก" + "\u0e48\u0e38" * 100_000 + "ข", "ก", [(0, 0, 1)]),
+        ("\u1100\u1161" + "\ufe0f" * 300_000 + "나", "가", [(0, 0, 2)]),
+        ("🇯" + "\U000e0067" * 300_000, "🇯", [(0, 0, 300_001)]),
+    ],
+)
+def test_a_long_run_of_marks_is_part_of_what_it_stands_in(
+    text: str, asked: str, found: list[tuple[int, int, int]]
+) -> None:
+    assert compile(parse(asked)).occurrences(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "spans"),
+    [
+        ("ⅧⅧ", "i", ["Ⅷ", "Ⅷ"]),
+        ("oﬃce oﬃce", "fic", ["ﬃc", "ﬃc"]),
+        ("straßen", "ss", ["ß"]),
+        ("㍿東京", "社", ["㍿"]),
+        ("㍿東京", "株", ["㍿"]),
+        ("ﷺ", "الله", ["ﷺ"]),
+    ],
+)
+def test_a_character_that_is_several_is_marked_whole(
+    text: str, asked: str, spans: list[str]
+) -> None:
+    found = compile(parse(asked, config=STORE_OPTIONS), substring=True).occurrences(text)
+    assert [text[start:end] for _, start, end in found] == spans
+
+
+@given(words, queries, st.booleans())
+def test_a_deadline_that_does_not_pass_changes_nothing(
+    text: str, asked: str, substring: bool
+) -> None:
+    matcher = compile(parse(asked), substring=substring)
+    text *= 500
+    late = time.monotonic() + 3_600
+    assert matcher.matches(text, deadline=late) == matcher.matches(text)
+    assert matcher.count(text, deadline=late) == matcher.count(text)
+    assert matcher.occurrences(text, deadline=late) == matcher.occurrences(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["word " * 20_000, "é" * 20_000, "医" * 20_000, "a" * 20_000, "\ufe00" * 20_000, " " * 20_000],
+)
+def test_a_deadline_that_has_passed_ends_the_reading_of_a_long_text(text: str) -> None:
+    matcher = compile(parse("needle NOT other"))
+    past = time.monotonic() - 1
+    for ask in (matcher.matches, matcher.count, matcher.occurrences):
+        with pytest.raises(QueryTimeout):
+            ask(text, deadline=past)
+    assert matcher.matches("a needle", deadline=past)  # a short one is read in one go
 
 
 def test_many_phrases_are_found_in_one_pass() -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import time
 import unicodedata
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from mnemogram._native.query import compile, parse
 from mnemogram._native.snippet import cut, cut_around, excerpt, merge_spans
+from mnemogram.errors import QueryTimeout
 
 from ..reference import snippet as reference
 
@@ -101,6 +104,57 @@ def test_a_text_that_is_no_string_is_refused(text: object) -> None:
 def test_spans_are_widened_to_clusters_and_joined() -> None:
     assert merge_spans("e\u0301a👩‍💻b", [(3, 4), (1, 2), (2, 3)]) == [(0, 6)]
     assert merge_spans("abcdef", [(4, 5), (0, 1), (9, 12), (3, 3)]) == [(0, 1), (4, 5)]
+
+
+REACH = 4096  # code points that are looked at on either side of a place
+
+LONG_CLUSTERS = ["👩\u200d", "\u1100", "\u11a8", "🇯", "\u0301", "\ufe0f", "क\u094d", "\u0600",
+                 "\u200d", "🏽", "\u094d", "a\u0301", "\r\n", "\U000e0067"]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", LONG_CLUSTERS)
+def test_a_boundary_is_looked_for_within_reach(piece: str) -> None:
+    text = "x" + piece * (8_000 // len(piece)) + "y"
+    for limit in (0, 1, 2, 3, 100, 101, 4_094, 4_095, 4_096, 4_097, 4_098, 5_000, 7_999):
+        shown, truncated, length = cut(text, limit)
+        assert (len(shown), truncated, length) == (
+            reference.floor(text, limit, REACH), True, len(text)
+        )  # fmt: skip
+
+
+@given(hard_text, st.integers(0, 30))
+def test_a_boundary_within_reach_is_that_of_the_clusters(text: str, limit: int) -> None:
+    assert reference.floor(text, min(limit, len(text)), REACH) == len(reference.cut(text, limit)[0])
+
+
+@pytest.mark.parametrize("piece", LONG_CLUSTERS)
+def test_spans_in_a_long_cluster_are_joined_or_stay_apart(piece: str) -> None:
+    text = "x" + piece * (20_000 // len(piece)) + "y"
+    spans = merge_spans(text, [(i, i + 1) for i in range(0, len(text), 37)])
+    assert all(left[1] < right[0] for left, right in itertools.pairwise(spans))
+    assert all(any(a <= i < b for a, b in spans) for i in range(0, len(text), 37))
+
+
+@given(hard_text, st.lists(st.tuples(st.integers(-2, 26), st.integers(-2, 26)), max_size=6))
+def test_widened_spans_are_whole_clusters(text: str, spans: list[tuple[int, int]]) -> None:
+    expected: list[tuple[int, int]] = []
+    at = 0
+    for cluster in reference.clusters(text):
+        end = at + len(cluster)
+        if any(max(a, at) < min(b, end) for a, b in spans):
+            if expected and expected[-1][1] == at:
+                expected[-1] = (expected[-1][0], end)
+            else:
+                expected.append((at, end))
+        at = end
+    assert merge_spans(text, spans) == expected
+
+
+def test_the_time_for_an_excerpt_is_given_to_the_matcher() -> None:
+    matcher = compile(parse("needle"))
+    with pytest.raises(QueryTimeout):
+        excerpt("word " * 10_000 + "needle", matcher, deadline=time.monotonic() - 1)
+    assert "⟦needle⟧" in excerpt("a needle", matcher, deadline=time.monotonic() + 60)
 
 
 def marked(text: str, query: str, **options: object) -> str:
@@ -196,11 +250,13 @@ def test_the_table_of_clusters_is_what_its_script_finds() -> None:
     assert spec.loader is not None
     script = module_from_spec(spec)
     spec.loader.exec_module(script)
-    table = [0] * 0x110000
     source = (native / "grapheme_table.h").read_text("utf-8")
-    for first, last, value in re.findall(r"\{0x(\w+), 0x(\w+), 0x(\w+)\}", source):
-        for code in range(int(first, 16), int(last, 16) + 1):
-            table[code] = int(value, 16)
+    _, stage1, stage2 = (
+        [int(number) for number in re.findall(r"(\d+),", part)]
+        for part in source.split("static const uint8_t")
+    )
+    size = script.PAGE
+    table = [value for page in stage1 for value in stage2[page * size : (page + 1) * size]]
     found = script.properties()
     # A later Unicode assigns more; what this Python knows has not changed.
     assert [

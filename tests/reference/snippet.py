@@ -60,6 +60,32 @@ def clusters(text: str) -> list[str]:
     return found
 
 
+def floor(text: str, position: int, reach: int) -> int:
+    """Return the last boundary at or before a position, looking back so far only.
+
+    A boundary is sure where the two characters beside it tell, whatever stands before them.
+    """
+    start = position
+    while 0 < start < len(text) and not _is_sure(text[start - 1], text[start]):
+        start -= 1
+        if position - start > reach:
+            return position
+    boundary = start
+    for cluster in clusters(text[start : position + reach]):
+        if boundary + len(cluster) > position:
+            return boundary
+        boundary += len(cluster)
+    return boundary
+
+
+def _is_sure(before: str, after: str) -> bool:
+    left, right = letter_of(before), letter_of(after)
+    depends = (
+        (left == "j" and right == "E") or left == right == "F" or (left in "kij" and right == "c")
+    )
+    return not depends and len(clusters(before + after)) == 2
+
+
 def cut(text: str, limit: int) -> tuple[str, bool, int]:
     """Keep whole clusters while they fit."""
     if len(text) <= limit:

@@ -29,7 +29,7 @@ static int standing(const tc_config *config, const char *query, const char *text
   CHECK(tg_set_new(config, 64, &set) == TC_OK);
   CHECK(tg_set_add(set, query, (int)strlen(query)) == TC_OK);
   counts = calloc((size_t)tg_set_size(set) + 1, sizeof *counts);
-  CHECK(tg_count(set, copy, n, counts, length) == TC_OK);
+  CHECK(tg_count(set, copy, n, counts, length, NULL) == TC_OK);
   for (int i = 0; i < tg_set_size(set); i++) found += (int)counts[i];
   CHECK(counts[tg_set_size(set)] == 0);
   free(counts);
@@ -87,7 +87,7 @@ static void as_many_as_were_asked_for(const tc_config *config) {
     CHECK(tg_set_add(set, word, 4) == TC_OK);
   }
   CHECK(tg_set_size(set) == 4); /* <x0 x00 000, then 001 */
-  CHECK(tg_count(set, "x001", 4, counts, &length) == TC_OK);
+  CHECK(tg_count(set, "x001", 4, counts, &length, NULL) == TC_OK);
   CHECK(counts[0] == 1 && counts[1] == 1 && counts[2] == 0 && counts[3] == 1 && length == 3);
   tg_set_free(set);
   CHECK(tg_set_new(config, -1, &set) == TC_ERROR && set == NULL);

@@ -14,6 +14,10 @@
 ** Each takes the first character of its token or run and leaves the character
 ** after it, already decoded, to the caller.
 **
+** A text is scanned in pieces: `end` is that of the piece, always before a character, and
+** whoever meets it asks more() for the next one. So a long token can be left, too, and the
+** scanning of characters pays nothing for it.
+**
 ** Broken UTF-8 is a separator (utf8.h). U+FFFE and U+FFFF are U+FFFD, as in SQLite.
 */
 #include "text/core.h"
@@ -24,6 +28,7 @@
 
 #include "text/config.h"
 #include "text/utf8.h"
+#include "text/work.h"
 
 typedef struct character {
   uint32_t cp;
@@ -48,7 +53,10 @@ static inline uint32_t folded(const character *c) {
 typedef struct scanner {
   const tc_config *config;
   const uint8_t *text;
-  const uint8_t *end;
+  const uint8_t *end;   /* of the piece */
+  const uint8_t *limit; /* of the text */
+  const tc_pause *pause;
+  int rc; /* why the pause ended the run, or TC_OK */
   int mode;
   int flag_mask;
   void *context;
@@ -59,6 +67,53 @@ typedef struct scanner {
   size_t capacity;
   char first[1024];
 } scanner;
+
+static const uint8_t *piece_end(const uint8_t *from, const uint8_t *limit) {
+  const uint8_t *end;
+  int i;
+  if (limit - from <= TC_PIECE) return limit;
+  end = from + TC_PIECE;
+  /* No character has more than three bytes after its first. */
+  for (i = 0; i < 3 && end < limit && is_continuation(*end); i++) end++;
+  return end;
+}
+
+static int report_nothing(void *context, int flags, const char *token, int ntoken, int start,
+                          int end) {
+  (void)context;
+  (void)flags;
+  (void)token;
+  (void)ntoken;
+  (void)start;
+  (void)end;
+  return TC_ERROR;
+}
+
+static void start_scan(scanner *s, const tc_config *config, const char *text, int n,
+                       const tc_pause *pause) {
+  s->config = config;
+  s->text = (const uint8_t *)text;
+  s->limit = s->text + n;
+  s->end = pause ? piece_end(s->text, s->limit) : s->limit;
+  s->pause = pause;
+  s->rc = TC_OK;
+  s->parts = NULL;
+  s->width = 0;
+}
+
+/* At the end of a piece: takes the next one in, or returns 0 where there is none or the run
+** is to end. */
+static int more(scanner *s) {
+  if (s->end == s->limit) return 0;
+  s->rc = s->pause->ask(s->pause->context);
+  if (s->rc != TC_OK) {
+    s->limit = s->end;
+    s->callback = report_nothing; /* the token at hand is cut short */
+    return 0;
+  }
+  s->end = piece_end(s->end, s->limit);
+  return 1;
+}
 
 static inline uint32_t record_of(const tc_config *config, uint32_t cp) {
   uint16_t number = tt_lookup(cp);
@@ -92,11 +147,12 @@ static inline const uint8_t *end_before(const scanner *s, const uint8_t *p, cons
 /* Decodes and looks up the character at p; n 0 and r 0 at the end. */
 static inline void look(scanner *s, const uint8_t *p, character *c) {
   int valid;
+  WORK(1);
   if (s->parts) {
     take_part(s, c, R_INNER);
     return;
   }
-  if (p >= s->end) {
+  if (p >= s->end && !more(s)) {
     c->cp = 0;
     c->r = 0;
     c->n = 0;
@@ -137,6 +193,7 @@ static int reserve(scanner *s, size_t used, size_t n) {
     grown = realloc(s->out, capacity);
   }
   if (!grown) return TC_NOMEM;
+  WORK(used);
   s->out = grown;
   s->capacity = capacity;
   return TC_OK;
@@ -144,6 +201,7 @@ static int reserve(scanner *s, size_t used, size_t n) {
 
 static inline int emit(scanner *s, int flags, size_t from, size_t to, const uint8_t *start,
                        const uint8_t *end) {
+  WORK(1 + to - from);
   return s->callback(s->context, flags & s->flag_mask, s->out + from, (int)(to - from),
                      (int)(start - s->text), (int)(end - s->text));
 }
@@ -161,6 +219,7 @@ static inline const uint8_t *copy_ascii(scanner *s, const uint8_t *p, size_t *us
     *o++ = (char)f;
     p++;
   }
+  WORK((size_t)(o - s->out) - *used);
   *used = (size_t)(o - s->out);
   return p;
 }
@@ -213,13 +272,17 @@ static inline int emit_tail(scanner *s, int family, int count, const unit *last)
   return emit(s, flags, last->from, last->to, last->start, last->end);
 }
 
-/* Takes what belongs to the unit that began with *base; returns its folded code point. */
+#define ALL UINT32_MAX /* no code point to stop at */
+
+/* Takes what belongs to the unit that began with *base; returns its folded code point. Stops
+** early where that has become `wanted`. */
 static inline uint32_t compose(scanner *s, const uint8_t **at, character *c,
-                               const character *base) {
+                               const character *base, uint32_t wanted) {
   uint32_t kind = R_KIND(base->r);
   uint32_t cp = folded(base);
   for (;;) {
     uint32_t next = R_KIND(c->r);
+    if (cp == wanted) return cp;
     if (next == TT_JAMO_V) {
       if (kind != TT_JAMO_L) return cp;
       cp = 0xAC00 + ((base->cp - 0x1100) * 21 + (c->cp - 0x1161)) * 28;
@@ -305,7 +368,7 @@ static int scan_cjk(scanner *s, const uint8_t **at, character *c) {
     now.start = *at;
     *at += c->n;
     look(s, *at, c);
-    cp = R_KIND(c->r) == TT_CJK ? folded(&base) : compose(s, at, c, &base);
+    cp = R_KIND(c->r) == TT_CJK ? folded(&base) : compose(s, at, c, &base, ALL);
     now.end = end_before(s, *at, c);
     now.from = before.to;
     now.to = (size_t)(encode(s->out + now.from, cp) - s->out);
@@ -332,6 +395,7 @@ static int order_marks(scanner *s, size_t from, size_t to) {
     int next = 256;
     for (i = from; i < to; i += 3) {
       const uint8_t *z = (const uint8_t *)s->out + i;
+      WORK(1);
       int own = mark_class((z[0] & 0x0Fu) << 12 | (z[1] & 0x3Fu) << 6 | (z[2] & 0x3Fu));
       if (own == class) {
         memcpy(s->out + used, z, 3);
@@ -396,6 +460,7 @@ static int scan_clusters(scanner *s, const uint8_t **at, character *c) {
     before = now;
     if (before.from >= s->capacity / 2) {
       /* Only the cluster before is still wanted. */
+      WORK(before.to - before.from);
       memmove(s->out, s->out + before.from, before.to - before.from);
       before.to -= before.from;
       before.from = 0;
@@ -445,24 +510,20 @@ static int scan_other(scanner *s, const uint8_t **at, character *c) {
   return TC_OK;
 }
 
-int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
-                tc_token_fn callback) {
+int tc_tokenize_in_pieces(const tc_config *config, int mode, const char *text, int n,
+                          void *context, tc_token_fn callback, const tc_pause *pause) {
   scanner s;
   const uint8_t *p = (const uint8_t *)text;
   int rc = TC_OK;
   if (n <= 0) return TC_OK; /* text may be NULL */
-  s.config = config;
-  s.text = p;
-  s.end = p + n;
+  start_scan(&s, config, text, n, pause);
   s.mode = mode & 0xFF;
   s.flag_mask = mode & TC_BARE ? TC_COLOCATED : -1;
   s.context = context;
   s.callback = callback;
-  s.parts = NULL;
-  s.width = 0;
   s.out = s.first;
   s.capacity = sizeof(s.first);
-  while (p < s.end && rc == TC_OK) {
+  while (rc == TC_OK && (p < s.end || more(&s))) {
     uint8_t f = config->ascii[*p];
     character c;
     if (f == 0) {
@@ -474,9 +535,9 @@ int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void
       const uint8_t *start = p;
       size_t used = 0;
       p = copy_ascii(&s, p, &used);
-      if (p == s.end || config->ascii[*p] == 0) {
+      if (p == s.end ? !more(&s) : config->ascii[*p] == 0) {
         rc = emit(&s, TC_WORD, 0, used, start, p);
-        p++;
+        if (p < s.end) p++;
         continue;
       }
       look(&s, p, &c);
@@ -487,7 +548,100 @@ int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void
     while (rc == TC_OK && (c.n || c.r) && (c.cp >= 0x80 || c.r == 0)) rc = scan_other(&s, &p, &c);
   }
   if (s.out != s.first) free(s.out);
-  return rc;
+  return s.rc != TC_OK ? s.rc : rc;
+}
+
+int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
+                tc_token_fn callback) {
+  return tc_tokenize_in_pieces(config, mode, text, n, context, callback, NULL);
+}
+
+/* ---------------------------------------------------------------- places in a token */
+
+/* Does the token go on with cp at place at? */
+static int is_next(const char *token, int ntoken, int at, uint32_t cp) {
+  char text[4];
+  int n = (int)(encode(text, cp) - text);
+  return ntoken - at >= n && memcmp(token + at, text, (size_t)n) == 0;
+}
+
+/* The bytes that a character gives to the token of which `at` bytes are there; *last is the
+** character of a cluster that gave some before it. */
+static int given(const character *c, int family, const char *token, int ntoken, int at,
+                 uint32_t *last) {
+  uint32_t cp = folded(c);
+  int in_cluster = family & TC_CLUSTER;
+  if (c->r & TT_DROP) return 0;
+  /* A token may begin or end between the parts of a character; marks may change places. */
+  if (c->r & R_PART && (at == 0 || !in_cluster) && !is_next(token, ntoken, at, cp)) return 0;
+  if (in_cluster) {
+    uint32_t before = *last;
+    if (at > 0 && (R_KIND(c->r) == TT_EXTEND || c->r & R_DIACRITIC)) return 0;
+    *last = cp;
+    if (cp == 0x102E && before == 0x1025) return 0; /* they compose */
+  }
+  return utf8_length(cp);
+}
+
+int tc_walk_on(const tc_config *config, int family, const char *text, int n, const char *token,
+               int ntoken, int wanted, int whole, tc_walk *walk, const tc_pause *pause) {
+  scanner s;
+  uint32_t last = 0;
+  const uint8_t *p;
+  start_scan(&s, config, text + walk->source, n - walk->source, pause);
+  p = s.text;
+  for (;;) {
+    character c;
+    int gives = 0;
+    const uint8_t *from = p;
+    while (p < s.end && *p < 0x80 && walk->token < wanted) {
+      p++;
+      walk->token++;
+    }
+    WORK(p - from);
+    if (p > from) walk->before = walk->token - 1;
+    walk->source += (int)(p - from);
+    look(&s, p, &c);
+    if (c.n == 0 && c.r == 0) return s.rc;
+    for (;;) {
+      gives += given(&c, family, token, ntoken, walk->token + gives, &last);
+      if (c.n) break;
+      look(&s, p, &c);
+    }
+    if (gives > 0 && (walk->token >= wanted || (walk->token + gives > wanted && !whole))) {
+      return TC_OK;
+    }
+    if (gives > 0) walk->before = walk->token;
+    walk->token += gives;
+    walk->source += c.n;
+    p += c.n;
+  }
+}
+
+int tc_first_end(const tc_config *config, const char *text, int n, const char *first, int nfirst,
+                 int *end, const tc_pause *pause) {
+  scanner s;
+  character c;
+  const uint8_t *p;
+  uint32_t wanted = ALL;
+  int valid;
+  start_scan(&s, config, text, n, pause);
+  p = s.text;
+  *end = n;
+  if (nfirst > 0) decode((const uint8_t *)first, (const uint8_t *)first + nfirst, &wanted, &valid);
+  look(&s, p, &c);
+  while (c.n || c.r) {
+    character base = c;
+    uint32_t cp = folded(&c);
+    p += c.n;
+    look(&s, p, &c);
+    if (is_cjk(R_KIND(base.r))) cp = compose(&s, &p, &c, &base, wanted);
+    if (cp == wanted) {
+      *end = (int)(end_before(&s, p, &c) - s.text);
+      break;
+    }
+  }
+  return s.rc;
 }
 
 /* ---------------------------------------------------------------- trigrams */
@@ -498,13 +652,6 @@ typedef struct trigrams {
   void *context;
   tc_token_fn callback;
 } trigrams;
-
-/* Does the token go on with cp at place at? */
-static int is_next(const char *token, int ntoken, int at, uint32_t cp) {
-  char text[4];
-  int n = (int)(encode(text, cp) - text);
-  return ntoken - at >= n && memcmp(token + at, text, (size_t)n) == 0;
-}
 
 static int word_trigrams(void *context, int flags, const char *token, int ntoken, int start,
                          int end) {
@@ -558,9 +705,7 @@ int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void
   trigrams t;
   if (n <= 0) return TC_OK;
   t.flags = mode & TC_BARE ? 0 : TC_WORD;
-  t.source.config = config;
-  t.source.text = (const uint8_t *)text;
-  t.source.end = t.source.text + n;
+  start_scan(&t.source, config, text, n, NULL);
   t.context = context;
   t.callback = callback;
   return tc_tokenize(config, WORDS_ONLY, text, n, &t, word_trigrams);

@@ -66,6 +66,42 @@ typedef int (*tc_token_fn)(void *context, int flags, const char *token, int ntok
 int tc_tokenize(const tc_config *config, int mode, const char *text, int n, void *context,
                 tc_token_fn callback);
 
+/* Asked between two pieces of a long text whether to go on: any value but TC_OK ends the
+** run, which returns it. */
+typedef struct tc_pause {
+  int (*ask)(void *context);
+  void *context;
+} tc_pause;
+
+/* Bytes from one question to the next: some ten microseconds of work. */
+#ifndef TC_PIECE
+#define TC_PIECE 4096
+#endif
+
+/* As tc_tokenize(), asking pause (NULL for never). A token that pause cuts short is not
+** reported. */
+int tc_tokenize_in_pieces(const tc_config *config, int mode, const char *text, int n,
+                          void *context, tc_token_fn callback, const tc_pause *pause);
+
+/* How far a walk along the source of a token has come. */
+typedef struct tc_walk {
+  int source; /* bytes of the source that are passed */
+  int token;  /* bytes of the token that they gave */
+  int before; /* and all of them but the last that gave any */
+} tc_walk;
+
+/* Walks on from *walk in text[0..n), the source of a token of TC_WORD or TC_CLUSTER, until `wanted` bytes of
+** the token are passed, with the marks after them that gave nothing. A character that gives
+** bytes on both sides is passed if `whole`. A walk goes on where the last one ended; it must
+** not be asked for what lies before the last character that it passed. */
+int tc_walk_on(const tc_config *config, int family, const char *text, int n, const char *token,
+               int ntoken, int wanted, int whole, tc_walk *walk, const tc_pause *pause);
+
+/* For the source text[0..n) of a token of CJK or emoji: *end receives where the first bytes of
+** it end that fold to the character `first`, or n where none do. */
+int tc_first_end(const tc_config *config, const char *text, int n, const char *first, int nfirst,
+                 int *end, const tc_pause *pause);
+
 /* The overlapping trigrams (three folded code points) of every word of three or
 ** more; shorter words, CJK, clusters and emoji give nothing. Words follow each
 ** other without a gap in position, so a phrase of trigrams may also match across

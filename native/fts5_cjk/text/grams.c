@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "text/utf8.h"
+#include "text/work.h"
 
 struct tg_set {
   const tc_config *config;
@@ -32,6 +33,7 @@ typedef struct scan {
   uint64_t window; /* the last three code points of the run */
   int run;         /* code points of the run so far, 3 for more */
   int end;         /* of the token before, where it was a cluster; else -1 */
+  const tc_pause *pause;
 } scan;
 
 static uint32_t slot_of(uint64_t key, uint32_t mask) {
@@ -100,6 +102,7 @@ static void finish(scan *s) {
 static int on_token(void *context, int flags, const char *token, int ntoken, int start, int end) {
   scan *s = context;
   const uint8_t *p = (const uint8_t *)token, *stop = p + ntoken;
+  int left = TC_PIECE; /* until the next pause */
   if (!(flags & TC_CLUSTER) || start != s->end) finish(s);
   s->end = flags & TC_CLUSTER ? end : -1;
   if (!(flags & (TC_WORD | TC_CLUSTER))) return TC_OK;
@@ -111,28 +114,37 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
     uint32_t cp = 0;
     int valid;
     p += decode(p, stop, &cp, &valid);
+    WORK(1);
     /* One more than the code point, so that no gram is 0. */
     s->window = (s->window << 21 | (uint64_t)(valid ? cp + 1 : 1)) & 0x7FFFFFFFFFFFFFFFu;
     if (s->run < 3) s->run++;
     if (s->run == 3) take(s, s->window);
+    if (--left == 0 && s->pause) {
+      int rc = s->pause->ask(s->pause->context);
+      if (rc != TC_OK) return rc;
+      left = TC_PIECE;
+    }
   }
   return TC_OK;
 }
 
-static int run(scan *s, const char *text, int n) {
-  int rc = tc_tokenize(s->set->config, TC_UNITS, text, n, s, on_token);
+static int run(scan *s, const char *text, int n, const tc_pause *pause) {
+  int rc;
+  s->pause = pause;
+  rc = tc_tokenize_in_pieces(s->set->config, TC_UNITS, text, n, s, on_token, pause);
   finish(s);
   return rc;
 }
 
 int tg_set_add(tg_set *set, const char *text, int n) {
   scan s = {.adding = set, .set = set, .end = -1};
-  return run(&s, text, n);
+  return run(&s, text, n, NULL);
 }
 
-int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length) {
+int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length,
+             const tc_pause *pause) {
   scan s = {.set = set, .counts = counts, .end = -1};
-  int rc = run(&s, text, n);
+  int rc = run(&s, text, n, pause);
   *length += s.length;
   return rc;
 }

@@ -28,7 +28,8 @@ int tg_set_add(tg_set *set, const char *text, int n);
 int tg_set_size(const tg_set *set);
 
 /* Adds to counts[0..size) how often each gram stands in text[0..n), and to *length
-** how many grams the text has. */
-int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length);
+** how many grams the text has. pause (NULL for never) may end that between two pieces. */
+int tg_count(const tg_set *set, const char *text, int n, uint32_t *counts, int *length,
+             const tc_pause *pause);
 
 #endif

@@ -10,6 +10,7 @@
 #include "text/grapheme.h"
 
 #include "text/grapheme_table.h"
+#include "text/work.h"
 
 enum {
   OTHER,
@@ -43,24 +44,10 @@ typedef struct {
 } state;
 
 static uint8_t properties(uint32_t code) {
-  size_t low = 0, high = sizeof grapheme_ranges / sizeof grapheme_ranges[0];
-  if (code < 0x7F) {
-    if (code >= 0x20) return OTHER;
-    return code == 0x0D ? CR : code == 0x0A ? LF : CONTROL;
-  }
-  if (code >= 0x3400 && code < 0xA000) return OTHER; /* unified ideographs */
+  WORK(1);
   if (code >= 0xAC00 && code < 0xD7A4) return (code - 0xAC00) % 28 ? HANGUL_LVT : HANGUL_LV;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (code < grapheme_ranges[middle].first) {
-      high = middle;
-    } else if (code > grapheme_ranges[middle].last) {
-      low = middle + 1;
-    } else {
-      return grapheme_ranges[middle].value;
-    }
-  }
-  return OTHER;
+  if (code > 0x10FFFF) return OTHER;
+  return grapheme_stage2[grapheme_stage1[code / GRAPHEME_PAGE]][code % GRAPHEME_PAGE];
 }
 
 static uint32_t code_at(gr_text text, ptrdiff_t position) {
@@ -123,35 +110,42 @@ static int step(state *s, uint8_t next) {
   return found;
 }
 
-ptrdiff_t gr_floor(gr_text text, ptrdiff_t position) {
+ptrdiff_t gr_floor(gr_text text, ptrdiff_t position, ptrdiff_t known) {
   ptrdiff_t start = position, boundary;
   state s = {0, 0, 0, 0};
+  uint8_t after;
   if (position <= 0) return 0;
   if (position >= text.length) return text.length;
-  while (start > 0 &&
-         pair_break(properties(code_at(text, start - 1)), properties(code_at(text, start))) != 1) {
+  after = properties(code_at(text, start));
+  while (start > known) {
+    uint8_t before = properties(code_at(text, start - 1));
+    if (pair_break(before, after) == 1) break;
+    after = before;
     start--;
+    if (position - start > GR_REACH) return position;
   }
   if (start == position) return position;
   boundary = start;
-  step(&s, properties(code_at(text, start)));
+  step(&s, after);
   for (ptrdiff_t i = start + 1; i <= position; i++) {
     if (step(&s, properties(code_at(text, i)))) boundary = i;
   }
   return boundary;
 }
 
-ptrdiff_t gr_ceil(gr_text text, ptrdiff_t position) {
-  ptrdiff_t start = gr_floor(text, position);
+ptrdiff_t gr_ceil(gr_text text, ptrdiff_t position, ptrdiff_t known) {
+  ptrdiff_t start, stop;
   state s = {0, 0, 0, 0};
-  if (start == position || position <= 0 || position >= text.length) {
-    return position <= 0 ? 0 : position >= text.length ? text.length : position;
-  }
+  if (position <= 0) return 0;
+  if (position >= text.length) return text.length;
+  start = gr_floor(text, position, known);
+  if (start == position) return position;
+  stop = text.length - position > GR_REACH ? position + GR_REACH : text.length;
   /* start is a boundary, but a flag sequence or conjunct before it decides
   ** nothing after it: every such rule stays inside one cluster. */
   step(&s, properties(code_at(text, start)));
-  for (ptrdiff_t i = start + 1; i < text.length; i++) {
+  for (ptrdiff_t i = start + 1; i < stop; i++) {
     if (step(&s, properties(code_at(text, i)))) return i;
   }
-  return text.length;
+  return stop == text.length ? stop : position;
 }

@@ -18,9 +18,14 @@ typedef struct {
 } gr_text;
 
 /* The last boundary at or before position, the first one at or after it. Both
-** clamp position to the text. The cost is that of the cluster's surroundings,
-** not of the text before it. */
-ptrdiff_t gr_floor(gr_text text, ptrdiff_t position);
-ptrdiff_t gr_ceil(gr_text text, ptrdiff_t position);
+** clamp position to the text. known is a boundary at or before position, 0 where
+** none is known: nothing before it is looked at.
+**
+** Only GR_REACH code points on either side are looked at: in what reaches further
+** without a sure boundary, which nothing draws as one character, position counts as one. */
+#define GR_REACH 4096
+
+ptrdiff_t gr_floor(gr_text text, ptrdiff_t position, ptrdiff_t known);
+ptrdiff_t gr_ceil(gr_text text, ptrdiff_t position, ptrdiff_t known);
 
 #endif

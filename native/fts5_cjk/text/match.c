@@ -6,18 +6,22 @@
 ** be equal, in a chain by first character where it is a prefix, in a list where it
 ** may stand inside a word. Found phrases of more tokens become partial matches
 ** that wait for their next token at the next position. Memory is bounded by the
-** tokens of the set, not by the text.
+** tokens of the set, not by the text. Time is so for each byte of the text: words are searched
+** inside by Knuth, Morris and Pratt, and spans are found by one walk along a word's source.
 */
 #include "text/match.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/work.h"
+
 typedef struct {
   int first; /* index of its first token in tm_set.tokens */
   int ntoken;
   int prefix;
   int inside; /* kinds of token inside which it may begin: TC_WORD, TC_CLUSTER, or 0 */
+  int *borders; /* of its first token, where that is looked for inside; see find() */
   int next;   /* next phrase of the same chain, or -1 */
 } phrase;
 
@@ -36,6 +40,7 @@ struct tm_set {
   char *bytes;
   int *slots; /* hash table of first tokens: heads of chains, or -1 */
   int nphrase, aphrase, nitem, aitem;
+  int longest; /* bytes of a first token in the hash table */
   size_t nbytes, abytes;
   uint32_t mask;
   int prefixes[256]; /* chains of prefixes by first character, or -1 */
@@ -56,11 +61,10 @@ typedef struct {
   int n, allocated;
 } partials;
 
-/* Where in a word the characters counted so far end. */
+/* A walk along the source of a word or cluster. */
 typedef struct {
-  int token; /* start of the word, or -1 */
-  int raw;
-  int folded;
+  int start; /* of the source, or -1 */
+  tc_walk walk;
 } cursor;
 
 typedef struct {
@@ -68,14 +72,24 @@ typedef struct {
   const char *text;
   void *context;
   tm_hit_fn hit;
+  const tc_pause *pause;
+  int left; /* work until the next pause */
   int spans;
   int position;
   partials now, next;
   cursor from, to;
 } scan;
 
+/* Asks for a pause once for each piece of work that is no tokenizing. */
+static int worked(scan *s, int work) {
+  if (!s->pause || (s->left -= work) > 0) return TC_OK;
+  s->left = TC_PIECE;
+  return s->pause->ask(s->pause->context);
+}
+
 static uint32_t hash_of(const char *text, int n) {
   uint32_t hash = 2166136261u;
+  WORK(n);
   for (int i = 0; i < n; i++) hash = (hash ^ (uint8_t)text[i]) * 16777619u;
   return hash;
 }
@@ -109,6 +123,7 @@ int tm_set_new(const tc_config *config, int mode, tm_set **out) {
 
 void tm_set_free(tm_set *set) {
   if (!set) return;
+  for (int i = 0; i < set->nphrase; i++) free(set->phrases[i].borders);
   free(set->phrases);
   free(set->items);
   free(set->bytes);
@@ -138,6 +153,7 @@ static void enter(tm_set *set, int index) {
     head = &set->prefixes[first_character(set->bytes + first->text, first->ntext)];
   } else {
     head = &set->slots[first->hash & set->mask];
+    if (first->ntext > set->longest) set->longest = first->ntext;
   }
   p->next = *head;
   *head = index;
@@ -158,6 +174,20 @@ static int rehash(tm_set *set) {
   return TC_OK;
 }
 
+/* borders[i]: of text[0..i+1), the length of its longest proper beginning that is also an end
+** of it (Knuth, Morris and Pratt 1977). */
+static int *borders_of(const char *text, int n) {
+  int *borders = malloc((size_t)n * sizeof *borders);
+  if (!borders) return NULL;
+  borders[0] = 0;
+  for (int i = 1, k = 0; i < n; i++) {
+    while (k > 0 && text[i] != text[k]) k = borders[k - 1];
+    if (text[i] == text[k]) k++;
+    borders[i] = k;
+  }
+  return borders;
+}
+
 int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags) {
   phrase *p;
   int rc = grow((void **)&set->phrases, &set->aphrase, set->nphrase + 1, sizeof *set->phrases);
@@ -172,11 +202,11 @@ int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags) {
     item *it = &set->items[set->nitem + i];
     size_t needed = set->nbytes + (size_t)tokens[i].ntext;
     if (tokens[i].ntext < 0) return TC_ERROR;
-    if (needed > set->abytes) {
-      char *bytes = realloc(set->bytes, needed * 2);
+    if (needed >= set->abytes) {
+      char *bytes = realloc(set->bytes, needed * 2 + 64);
       if (!bytes) return TC_NOMEM;
       set->bytes = bytes;
-      set->abytes = needed * 2;
+      set->abytes = needed * 2 + 64;
     }
     if (tokens[i].ntext) memcpy(set->bytes + set->nbytes, tokens[i].text, (size_t)tokens[i].ntext);
     it->text = set->nbytes;
@@ -190,9 +220,14 @@ int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags) {
   p->ntoken = ntoken;
   p->prefix = flags & TM_PREFIX;
   p->inside = 0;
+  p->borders = NULL;
   if (ntoken > 0) {
     if (set->mode & TM_SUBSTRING) p->inside = tokens[0].flags & TC_WORD;
     if (flags & TM_INSIDE) p->inside |= tokens[0].flags & TC_CLUSTER;
+  }
+  if (p->inside && ntoken == 1 && tokens[0].ntext > 0) {
+    p->borders = borders_of(tokens[0].text, tokens[0].ntext);
+    if (!p->borders) return TC_NOMEM;
   }
   p->next = -1;
   set->nitem += ntoken;
@@ -200,95 +235,38 @@ int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags) {
   return TC_OK;
 }
 
-typedef struct {
-  const char *wanted; /* what the first token should begin with, or NULL */
-  int nwanted;
-  int begins; /* whether it does */
-  int n;      /* its bytes, 0 without one */
-} measured;
-
-static int measure_token(void *context, int flags, const char *token, int ntoken, int start,
-                         int end) {
-  measured *m = context;
-  (void)flags;
-  (void)start;
-  (void)end;
-  m->n = ntoken;
-  m->begins =
-      m->wanted && ntoken >= m->nwanted && memcmp(token, m->wanted, (size_t)m->nwanted) == 0;
-  return TC_ERROR; /* one is enough */
-}
-
-static int measure(const scan *s, const char *text, int n) {
-  measured m = {NULL, 0, 0, 0};
-  (void)tc_tokenize(s->set->config, TC_QUERY, text, n, &m, measure_token);
-  return m.n;
-}
-
-/* Bytes of the code point, or of the broken piece of one, at text[0..n). */
-static int code_width(const char *text, int n) {
-  int width = 1;
-  while (width < n && width < 4 && ((uint8_t)text[width] & 0xC0) == 0x80) width++;
-  return width;
-}
-
-/* Moves the cursor of the word at [start, end) on until `folded` bytes of it and
-** the marks that belong to them are passed, and returns the offset in the
-** source. A character that folds to bytes on both sides is passed if `whole`.
-** Each character is measured behind the word's first one, since a combining
-** mark alone is no token. */
-static int advance(const scan *s, cursor *at, int start, int end, int folded, int whole) {
-  const char *text = s->text + start;
-  char pair[8];
-  int head = code_width(text, end - start), base;
-  if (at->token != start || at->folded > folded) {
-    at->token = start;
-    at->raw = 0;
-    at->folded = 0;
-  }
-  memcpy(pair, text, (size_t)head);
-  base = measure(s, pair, head);
-  while (start + at->raw < end) {
-    int width = code_width(text + at->raw, end - start - at->raw), n = base;
-    if (at->raw > 0) {
-      memcpy(pair + head, text + at->raw, (size_t)width);
-      n = measure(s, pair, head + width) - base;
-    }
-    if (n > 0 && (at->folded >= folded || (at->folded + n > folded && !whole))) break;
-    at->raw += width;
-    at->folded += n > 0 ? n : 0;
-  }
-  return start + at->raw;
-}
-
-/* The end in the source of the first n bytes of a token that is no word: two
-** characters or clusters at most, so trying its beginnings is cheap. */
-static int beginning_end(const scan *s, const char *token, int n, int start, int end) {
-  measured m = {token, n, 0, 0};
-  int at = start;
-  while (at < end) {
-    at += code_width(s->text + at, end - at);
-    (void)tc_tokenize(s->set->config, TC_QUERY, s->text + start, at - start, &m, measure_token);
-    if (m.begins) return at;
-  }
-  return end;
+/* Where in the source of a token the bytes before `wanted` end. */
+static int walk_to(scan *s, cursor *at, int family, const char *token, int ntoken, int start,
+                   int end, int wanted, int whole) {
+  int earliest = whole ? at->walk.before + 1 : at->walk.token;
+  if (at->start != start || wanted < earliest) *at = (cursor){start, {0, 0, 0}};
+  return tc_walk_on(s->set->config, family, s->text + start, end - start, token, ntoken, wanted,
+                    whole, &at->walk, s->pause);
 }
 
 /* Narrows a token's span to the bytes [from, to) of its folded text. */
-static void narrow(scan *s, int flags, const char *token, int ntoken, int from, int to, int *start,
-                   int *end) {
-  int first = *start, last = *end;
-  if (from == 0 && to == ntoken) return;
+static int narrow(scan *s, int flags, const char *token, int ntoken, int from, int to, int *start,
+                  int *end) {
+  int first = *start, last = *end, rc = TC_OK;
+  if (from == 0 && to == ntoken) return TC_OK;
   if (!(flags & (TC_WORD | TC_CLUSTER))) {
-    *end = beginning_end(s, token, to, first, last);
-    return;
+    rc = tc_first_end(s->set->config, s->text + first, last - first, token, to, end, s->pause);
+    *end += first;
+    return rc;
   }
-  if (from > 0) *start = advance(s, &s->from, first, last, from, 0);
-  if (to < ntoken) *end = advance(s, &s->to, first, last, to, 1);
+  if (from > 0) {
+    rc = walk_to(s, &s->from, flags, token, ntoken, first, last, from, 0);
+    *start = first + s->from.walk.source;
+  }
+  if (rc == TC_OK && to < ntoken) {
+    rc = walk_to(s, &s->to, flags, token, ntoken, first, last, to, 1);
+    *end = first + s->to.walk.source;
+  }
   if (*end <= *start) {
     *start = first;
     *end = last;
   }
+  return rc;
 }
 
 static int wait_for(scan *s, int index, int next, int position, int start, int end) {
@@ -318,21 +296,43 @@ static int take(scan *s, int index, int next, int position, int begun, int flags
                 const char *token, int ntoken, int from, int to, int start, int end) {
   const phrase *p = &s->set->phrases[index];
   int whole = end;
-  if (s->spans) narrow(s, flags, token, ntoken, from, to, &start, &end);
+  if (s->spans) {
+    int rc = narrow(s, flags, token, ntoken, from, to, &start, &end);
+    if (rc != TC_OK) return rc;
+  }
   if (next == 0) begun = start;
   if (next == p->ntoken - 1) return s->hit(s->context, index, position, begun, end);
   return wait_for(s, index, next + 1, position, begun, whole);
 }
 
-static const char *find(const char *text, int n, const char *wanted, int m) {
-  const char *end = text + n - m;
-  while (text <= end) {
-    const char *at = memchr(text, wanted[0], (size_t)(end - text) + 1);
-    if (!at) return NULL;
-    if (memcmp(at, wanted, (size_t)m) == 0) return at;
-    text = at + 1;
+/* The next place of a phrase's only token in text[from..n), n where there is none. Each byte
+** is looked at once; *rc tells of a pause. */
+static int find(scan *s, const phrase *p, const char *text, int from, int n, int *rc) {
+  const item *it = &s->set->items[p->first];
+  const char *wanted = s->set->bytes + it->text;
+  int i = from, k = 0;
+  if (it->ntext == 0) return n;
+  while (i < n) {
+    int stop = n - i > TC_PIECE ? i + TC_PIECE : n, begun = i;
+    while (i < stop) {
+      if (k == 0) {
+        const char *at = memchr(text + i, wanted[0], (size_t)(stop - i));
+        if (!at) {
+          i = stop;
+          break;
+        }
+        i = (int)(at - text);
+      }
+      while (k > 0 && text[i] != wanted[k]) k = p->borders[k - 1];
+      if (text[i] == wanted[k]) k++;
+      i++;
+      if (k == it->ntext) return i - k;
+    }
+    WORK(i - begun);
+    *rc = worked(s, (i - begun) / 8);
+    if (*rc != TC_OK) return n;
   }
-  return NULL;
+  return n;
 }
 
 /* A phrase that may begin inside a word or cluster, against one token. */
@@ -340,24 +340,23 @@ static int take_inside(scan *s, int index, int flags, const char *token, int nto
                        int end) {
   const phrase *p = &s->set->phrases[index];
   const item *it = &s->set->items[p->first];
-  const char *wanted = s->set->bytes + it->text, *at = token;
-  int rc = TC_OK;
+  const char *wanted = s->set->bytes + it->text;
+  int rc = TC_OK, from = 0;
   if (!(flags & p->inside) || ntoken < it->ntext) {
     if (p->ntoken == 1 && p->prefix ? ntoken < it->ntext : ntoken != it->ntext) return TC_OK;
     if (memcmp(token, wanted, (size_t)it->ntext)) return TC_OK;
     return take(s, index, 0, s->position, 0, flags, token, ntoken, 0, it->ntext, start, end);
   }
   if (p->ntoken > 1) {
-    int from = ntoken - it->ntext;
+    from = ntoken - it->ntext;
     if (memcmp(token + from, wanted, (size_t)it->ntext)) return TC_OK;
     return take(s, index, 0, s->position, 0, flags, token, ntoken, from, ntoken, start, end);
   }
-  while (rc == TC_OK && (at = find(at, (int)(token + ntoken - at), wanted, it->ntext)) != NULL) {
-    int from = (int)(at - token);
+  while ((from = find(s, p, token, from, ntoken, &rc)) < ntoken) {
     rc = take(s, index, 0, s->position, 0, flags, token, ntoken, from, from + it->ntext, start,
               end);
-    if (!s->spans) break;
-    at += it->ntext;
+    if (rc != TC_OK || !s->spans) break;
+    from += it->ntext;
   }
   return rc;
 }
@@ -365,7 +364,7 @@ static int take_inside(scan *s, int index, int flags, const char *token, int nto
 static int on_token(void *context, int flags, const char *token, int ntoken, int start, int end) {
   scan *s = context;
   const tm_set *set = s->set;
-  int rc = TC_OK, index, to;
+  int rc, index, to;
   if (!(flags & TC_COLOCATED)) {
     partials swapped = s->now;
     s->now = s->next;
@@ -373,6 +372,8 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
     s->next.n = 0;
     s->position++;
   }
+  WORK(s->now.n);
+  rc = worked(s, s->now.n);
   for (int i = 0; rc == TC_OK && i < s->now.n; i++) {
     partial waiting = s->now.items[i];
     if ((set->mode & TM_ADJACENT) && start >= waiting.end &&
@@ -383,7 +384,7 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
                 ntoken, 0, to, start, end);
     }
   }
-  if (set->slots) {
+  if (set->slots && ntoken <= set->longest) {
     index = set->slots[hash_of(token, ntoken) & set->mask];
     for (; rc == TC_OK && index >= 0; index = set->phrases[index].next) {
       if (fits(set, &set->phrases[index], 0, flags, token, ntoken, &to))
@@ -403,7 +404,7 @@ static int on_token(void *context, int flags, const char *token, int ntoken, int
 }
 
 int tm_scan(const tm_set *set, int flags, const char *text, int n, void *context, tm_hit_fn hit,
-            int *length) {
+            int *length, const tc_pause *pause) {
   scan s;
   int rc;
   memset(&s, 0, sizeof s);
@@ -411,10 +412,12 @@ int tm_scan(const tm_set *set, int flags, const char *text, int n, void *context
   s.text = text;
   s.context = context;
   s.hit = hit;
+  s.pause = pause;
+  s.left = TC_PIECE;
   s.spans = flags & TM_SPANS;
   s.position = -1;
-  s.from.token = s.to.token = -1;
-  rc = tc_tokenize(set->config, TC_DOCUMENT, text, n, &s, on_token);
+  s.from.start = s.to.start = -1;
+  rc = tc_tokenize_in_pieces(set->config, TC_DOCUMENT, text, n, &s, on_token, pause);
   if (length) *length = s.position + 1;
   free(s.now.items);
   free(s.next.items);

@@ -54,9 +54,11 @@ void tm_set_free(tm_set *set);
 int tm_set_add(tm_set *set, const tm_token *tokens, int ntoken, int flags);
 
 /* Scans one column of a document. *length (may be NULL) receives its length in
-** tokens, as FTS5 counts it; it is only complete if the scan was not ended. */
+** tokens, as FTS5 counts it; it is only complete if the scan was not ended. Time is
+** linear in the text, for each token of the set; pause (NULL for never) may end the
+** scan between two pieces of work. */
 int tm_scan(const tm_set *set, int flags, const char *text, int n, void *context, tm_hit_fn hit,
-            int *length);
+            int *length, const tc_pause *pause);
 
 /* A Boolean tree over phrases in postfix form: an item of zero or more pushes
 ** whether that phrase was seen, the others combine the two on top. */

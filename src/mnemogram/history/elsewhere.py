@@ -148,6 +148,6 @@ def matches_of(
             columns = connection.execute(
                 "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (match[0],)
             ).fetchone()
-            if columns is None or not check.matches(*columns):
+            if columns is None or not check.matches(*columns, deadline=connection.deadline_at):
                 continue
         yield match[0], match[1], match[2], match[3]

@@ -208,7 +208,7 @@ class _Fetching:
         for columns in self._connection.execute(
             "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
         ):
-            return bool(check.matches(*columns))
+            return bool(check.matches(*columns, deadline=self._connection.deadline_at))
         return False
 
     # -- by relevance

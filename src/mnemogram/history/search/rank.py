@@ -183,7 +183,7 @@ def rerank(
         (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
     ):
         connection.check_deadline()
-        lengths[row_id] = scorer.add(*columns)
+        lengths[row_id] = scorer.add(*columns, deadline=connection.deadline_at)
         rows.append(row_id)
     scores = dict(zip(rows, scorer.scores(), strict=True))
     places = {each: place for place, each in enumerate(rows)}

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from dataclasses import replace
 from typing import Final
 
 from mnemogram._native import query as q
+from mnemogram.errors import QueryTimeout
 from mnemogram.history import display, reading
 from mnemogram.history.models import EvidenceMessage, SearchHit
 from mnemogram.history.search.request import Request
@@ -18,6 +21,8 @@ from mnemogram.text import cut, excerpt
 
 __all__ = ["choose", "shown"]
 
+#: Part of the time left in which a match is looked for in one text, to show it.
+_MARKING_SHARE: Final = 0.2
 BOOKEND_MESSAGES: Final = 3
 SNIPPET_CHARS: Final = 160
 
@@ -32,17 +37,21 @@ def _bookends(connection: Connection, session: int, *, first: bool) -> tuple[Evi
 
 
 def _snippet(
-    row: display.MessageRow, marker: q.Matcher | None
+    row: display.MessageRow, marker: q.Matcher | None, deadline: float | None
 ) -> tuple[str, tuple[int, int] | None]:
-    """Excerpt around the match, and the match's place in the content."""
+    """Excerpt around the match, and the match's place in the content.
+
+    Where it is not found by the deadline, the beginning of the content.
+    """
     if marker is not None:
-        for text in (row.content, row.tool_calls, row.tool_name):
-            if not text:
-                continue
-            hits = marker.occurrences(text, limit=1)
-            if hits:
-                span = (hits[0][1], hits[0][2]) if text is row.content else None
-                return excerpt(text, marker, width=SNIPPET_CHARS), span
+        with contextlib.suppress(QueryTimeout):
+            for text in (row.content, row.tool_calls, row.tool_name):
+                if not text:
+                    continue
+                hits = marker.occurrences(text, limit=1, deadline=deadline)
+                if hits:
+                    span = (hits[0][1], hits[0][2]) if text is row.content else None
+                    return excerpt(text, marker, width=SNIPPET_CHARS, deadline=deadline), span
     return cut(row.content, SNIPPET_CHARS)[0], None
 
 
@@ -56,7 +65,12 @@ def _hit(
 ) -> SearchHit:
     session = candidate.session
     row = reading.message_row(connection, candidate.id)
-    snippet, span = _snippet(row, marker)
+    remaining = connection.remaining()
+    snippet, span = _snippet(
+        row,
+        marker,
+        None if remaining is None else time.monotonic() + max(0.0, remaining) * _MARKING_SHARE,
+    )
     if full:
         messages, before, after = reading.window_around(
             connection, session.id, row, request.window, span=span

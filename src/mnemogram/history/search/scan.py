@@ -97,7 +97,7 @@ def from_scan(
     try:
         with share_of_deadline(connection, share):
             for row in _rows(connection, visibility, ranges, oldest_first=oldest_first, only=only):
-                if not matcher.matches(*row[:3]):
+                if not matcher.matches(*row[:3], deadline=connection.deadline_at):
                     continue
                 info = visibility.session(row[6:])
                 enough = len(found.candidates) >= CANDIDATE_LIMIT
@@ -223,9 +223,13 @@ def parts_from_scan(
                 if best.rows == _ROWS_TO_JUDGE:
                     matcher = q.compile(q.Or(best.worth_looking_for()))
                 best.rows += 1
-                if not matcher.matches(*row[:3]):
+                if not matcher.matches(*row[:3], deadline=connection.deadline_at):
                     continue
-                counted = [matcher.count(column) for column in row[:3] if column is not None]
+                counted = [
+                    matcher.count(column, deadline=connection.deadline_at)
+                    for column in row[:3]
+                    if column is not None
+                ]
                 hits += 1
                 tokens += sum(length for _, length in counted)
                 held = [

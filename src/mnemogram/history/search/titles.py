@@ -83,7 +83,9 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
         },
     ):
         session = visibility.session(columns)
-        if session.id not in known and matcher.matches(session.title or ""):
+        if session.id not in known and matcher.matches(
+            session.title or "", deadline=connection.deadline_at
+        ):
             others.append(TitleHit(session, active, False))
     return exact + others
 
