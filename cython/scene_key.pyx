@@ -17,6 +17,8 @@ cdef int DIGITS = 12
 cdef int TAIL = DIGITS + 1
 # Texts up to here are normalised as they are: what sorting their marks may cost is nothing.
 cdef int SHORT = 256
+# Characters between two chances for another thread to run.
+cdef int TURN = 1 << 16
 
 
 cpdef str normalize_scene_key(str key):
@@ -76,28 +78,72 @@ cpdef str scene_level(str name):
     return clean(fold(name))
 
 
-cpdef str normalized(str form, str text):
+cpdef str normalized(str form, str text, Py_ssize_t turn=TURN):
     """Return a Unicode normal form, as ``unicodedata.normalize`` but in linear time.
 
-    That one sorts each run of combining marks by insertion.
+    That one sorts each run of combining marks by insertion. Other threads have their turn every
+    ``turn`` characters.
     """
-    cdef list sorted_text = [], marks = []
-    cdef str character, each
+    cdef list pieces = [], marks = []
+    cdef str whole, piece
+    cdef Py_ssize_t at, first, last, n
     if len(text) <= SHORT or text.isascii():
         return normalize(form, text)
     whole = "NFKD" if "K" in form else "NFD"
-    for character in text:
-        for each in normalize(whole, character):
-            if combining(each):
-                marks.append(each)
-                continue
-            if marks:
-                marks.sort(key=combining)
-                sorted_text += marks
-                marks = []
-            sorted_text.append(each)
-    marks.sort(key=combining)
-    return normalize(form, "".join(sorted_text + marks))
+    for at in range(0, len(text), SHORT):
+        if at % turn == 0:
+            take_turns()
+        piece = normalize(whole, text[at:at + SHORT])
+        n = len(piece)
+        first = 0
+        while first < n and combining(piece[first]):
+            first += 1
+        if first:
+            marks.append(piece[:first])
+        if first == n:
+            continue
+        pieces.append(in_order(marks))
+        last = n
+        while combining(piece[last - 1]):
+            last -= 1
+        pieces.append(piece[first:last])
+        marks = [piece[last:]]
+    pieces.append(in_order(marks))
+    text = "".join(pieces)
+    return text if form == whole else composed(form, text, turn)
+
+
+cdef str in_order(list marks):
+    """One run of combining marks in canonical order, of parts that are."""
+    cdef str run = "".join(marks)
+    return run if len(marks) < 2 else "".join(sorted(run, key=combining))
+
+
+cdef str composed(str form, str text, Py_ssize_t turn):
+    """Compose a decomposed text, other threads having their turn where it can be parted."""
+    cdef list pieces = []
+    cdef Py_ssize_t at = 0, end, n = len(text)
+    while at < n:
+        end = min(at + turn, n)
+        while end < n and not begins_anew(text[end]):
+            end += 1
+        pieces.append(normalize(form, text[at:end]))
+        at = end
+        take_turns()
+    return "".join(pieces)
+
+
+cdef bint begins_anew(Py_UCS4 character):
+    """Whether it surely composes with nothing before it: some of those that do not."""
+    return (character < 0x300 or 0x620 <= character < 0x64B or 0x1100 <= character < 0x1160
+            or 0x2000 <= character < 0x20D0 or 0x3041 <= character < 0x3097
+            or 0x4E00 <= character < 0xA000 or 0x1F000 <= character < 0x20000)
+
+
+cdef inline void take_turns() noexcept:
+    """Let another thread run, if one waits."""
+    with nogil:
+        pass
 
 
 cdef str fold(str key):
@@ -115,9 +161,14 @@ cdef str fold(str key):
 cdef str fold_case(str text):
     """Fold each character to one character: of two names, ``ß`` and ``ss`` are not the same."""
     cdef str folded = text.casefold()
+    cdef list characters = []
     if len(folded) == len(text):
         return folded
-    return "".join([fold_character(each) for each in text])
+    for each in text:
+        if len(characters) % TURN == 0:
+            take_turns()
+        characters.append(fold_character(each))
+    return "".join(characters)
 
 
 cdef str fold_character(str character):
@@ -136,7 +187,10 @@ cdef str keep(str level):
     cdef list kept = []
     cdef bint gap = False
     cdef Py_UCS4 character
-    for character in level:
+    cdef Py_ssize_t place
+    for place, character in enumerate(level):
+        if place % TURN == 0:
+            take_turns()
         if stays(character):
             if gap and kept:
                 kept.append("_")

@@ -67,6 +67,25 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
     assert redact_secrets(text) == text
 
 
+@pytest.mark.parametrize("before", ["", "my-", "a-b-eyJ-", "eyJ-eyJx-"])
+def test_a_token_goes_wherever_it_stands_in_a_run(before: str) -> None:
+    token = f"eyJ{LETTERS}.eyJ{LETTERS}.{LETTERS}"
+    done = redact_secrets(f"{before}{token} end")
+    assert LETTERS not in done
+    assert done.endswith("[redacted JWT] end")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a-", "_a", "a/", "sk-a-", "eyJa-", "eyJ-aaaaaaaa.", "-----BEGIN PRIVATE KEY-----",
+     "-----BEGIN A ", "a-password-", "password ", "password= ", "Token ", "a://b", "a://b:",
+     "密码 ", "gh", "12345678:AA", "client_secret: "],
+)  # fmt: skip
+def test_a_megabyte_of_what_begins_like_a_secret_is_looked_through(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece.encode()))
+    assert redact_secrets(redact_secrets(text)) == redact_secrets(text)
+
+
 @given(st.text())
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact_secrets(text)

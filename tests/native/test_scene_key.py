@@ -203,7 +203,16 @@ def test_the_linear_normal_form_is_the_normal_form(form: str, text: str) -> None
     assert normalized(form, text) == unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("unit", ["\u0e38\u0e48", "\u0308\u0323", "a/", "🎉", "\u0345"])
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+def test_a_text_is_never_parted_where_it_composes(form: str) -> None:
+    decomposed = [unicodedata.normalize("NFD", chr(code)) for code in range(0x110000)
+                  if not 0xD800 <= code < 0xE000]  # fmt: skip
+    text = "x".join(each for each in decomposed if len(each) > 1)
+    composed = normalized(form, text, turn=1)  # type: ignore[arg-type]
+    assert composed == unicodedata.normalize(form, text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", ["\u0e38\u0e48", "\u0308\u0323", "a/", "🎉", "\u0345", "ﷺ", "ｶﾞ"])
 def test_a_key_of_many_thousand_levels_or_marks_is_made(unit: str) -> None:
     assert len(normalize_scene_key(unit * 50_000).encode()) <= MAX_BYTES
 

@@ -25,44 +25,76 @@ Redactor: TypeAlias = Callable[[str], str]
 
 _MARK: Final = "[redacted {}]"
 
-# Prefixes as their issuers document them.
-_SHAPES: Final[tuple[tuple[str, str], ...]] = (
+# Each shape with a piece of text, folded, that it cannot be without: most texts hold none of
+# them and are not searched. All take time linear in the text: no part that repeats may begin
+# at many places of one run, nor two that follow each other match the same.
+#: Prefixes as their issuers document them.
+_SHAPES: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     (
         "private key",
-        r"-----BEGIN (?P<label>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
-        r"[\s\S]{0,20000}?(?:-----END (?P=label)-----|\Z)",
+        ("-----begin",),
+        r"-----BEGIN (?P<label>[A-Z0-9 ]{0,100}PRIVATE KEY(?: BLOCK)?)-----"
+        r"(?:(?!-----BEGIN |\[redacted )[\s\S]){0,20000}?(?:-----END (?P=label)-----|\Z)",
     ),
-    ("API key", r"\bsk-(?:[A-Za-z0-9]+-)*[A-Za-z0-9_-]{20,}"),
-    ("API key", r"\bAIza[0-9A-Za-z_-]{35}"),
-    ("API key", r"\b(?:sk|rk|pk)_(?:live|test)_[0-9A-Za-z]{16,}"),
-    ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
-    ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
-    ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    ("Slack token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    ("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("PyPI token", r"\bpypi-[A-Za-z0-9_-]{50,}"),
-    ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}"),
-    ("bot token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
-    ("JWT", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    ("API key", ("sk-",), r"\bsk-[A-Za-z0-9_-]{20,}"),
+    ("API key", ("aiza",), r"\bAIza[0-9A-Za-z_-]{35}"),
+    ("API key", ("_live_", "_test_"), r"\b(?:sk|rk|pk)_(?:live|test)_[0-9A-Za-z]{16,}"),
+    (
+        "AWS key",
+        ("akia", "asia", "abia", "acca"),
+        r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b",
+    ),
+    (
+        "GitHub token",
+        ("gh", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
+    ("GitLab token", ("glpat-",), r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("Slack token", ("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    ("npm token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("PyPI token", ("pypi-",), r"\bpypi-[A-Za-z0-9_-]{50,}"),
+    ("Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,}"),
+    ("bot token", (":aa",), r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
 )
-_BEFORE: Final[tuple[tuple[str, str], ...]] = (
-    # What follows the group is the secret; the group itself is kept.
-    ("token", r"(?i)(\b(?:Bearer|Basic|Token)\s+)(?!redacted)[A-Za-z0-9._~+/=-]{16,}"),
-    ("password", r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:)(?!\[redacted)[^\s/@]{1,200}(?=@)"),
+#: What follows the group is the secret; the group itself is kept.
+_BEFORE: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
+    (
+        # From the start of a run, so that each is looked through once.
+        "JWT",
+        (".eyj",),
+        r"(?<![A-Za-z0-9_-])"
+        r"(?=[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8})"
+        r"([A-Za-z0-9_-]*?\b)eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    ),
+    (
+        "token",
+        ("bearer", "basic", "token"),
+        r"(?i)(\b(?:Bearer|Basic|Token)\s+)(?!redacted)[A-Za-z0-9._~+/=-]{16,}",
+    ),
+    (
+        "password",
+        ("://",),
+        r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:)(?!\[redacted)[^\s/@]{1,200}(?=@)",
+    ),
     (
         "secret",
-        r"(?i)((?<![A-Za-z0-9])(?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|secret|api[_-]?key"
+        ("passw", "passphrase", "secret", "key", "token"),
+        r"(?i)((?<![A-Za-z0-9])(?:password|passwd|passphrase|secret|api[_-]?key"
         r"|access[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret"
         r"|private[_-]?key)[\"']?\s*(?:=|:|：|=>)\s*[\"']?)"
         r"(?!\[redacted|\$\{|<|\*{3}|(?:none|null|true|false|str|string)\b)[^\s\"',;&}]{6,200}",
     ),
     (
         "secret",
+        ("密码", "口令", "密钥", "パスワード", "비밀번호"),
         r"((?:密码|口令|密钥|パスワード|비밀번호)\s*(?:是|为|は|는)?\s*[:：=]\s*)(?!\[redacted)[!-~]{4,200}",
     ),
 )
-_COMPILED: Final = tuple((kind, re.compile(shape)) for kind, shape in _SHAPES)
-_COMPILED_BEFORE: Final = tuple((kind, re.compile(shape)) for kind, shape in _BEFORE)
+_COMPILED: Final = tuple(
+    (pieces, re.compile(shape), before + _MARK.format(kind))
+    for shapes, before in ((_SHAPES, ""), (_BEFORE, r"\1"))
+    for kind, pieces, shape in shapes
+)
 
 
 def redact_secrets(text: str) -> str:
@@ -73,10 +105,10 @@ def redact_secrets(text: str) -> str:
     Args:
         text: any text.
     """
-    for kind, shape in _COMPILED:
-        text = shape.sub(_MARK.format(kind), text)
-    for kind, shape in _COMPILED_BEFORE:
-        text = shape.sub(rf"\1{_MARK.format(kind)}", text)
+    folded = text.casefold()
+    for pieces, shape, mark in _COMPILED:
+        if any(piece in folded for piece in pieces):
+            text = shape.sub(mark, text)
     return text
 
 
