@@ -6,7 +6,7 @@ from hashlib import blake2b
 from base64 import b32encode
 from unicodedata import category, combining, normalize
 
-from grapheme cimport gr_floor, gr_text, grapheme_view
+from mnemogram._native.grapheme cimport gr_floor, gr_text, grapheme_view
 
 MAX_BYTES = 96
 # Levels that say with whom or where exactly. No cut takes this beginning from a level.

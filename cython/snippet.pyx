@@ -2,7 +2,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Text cut for display: never inside a grapheme cluster, always with its original length."""
 
-from grapheme cimport gr_ceil, gr_floor, gr_text, grapheme_view
+from mnemogram._native.grapheme cimport gr_ceil, gr_floor, gr_text, grapheme_view
 
 # Occurrences looked at for one excerpt; enough to find the densest place of a long message.
 cdef Py_ssize_t MAX_HITS = 512

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The C text core, as the Cython modules see it.
+from libc.stdint cimport uint8_t
+
+
 cdef extern from "text/core.h" nogil:
     enum:
         TC_RULES_VERSION
@@ -34,3 +37,13 @@ cdef extern from "text/core.h" nogil:
     int tc_trigrams(const tc_config *config, int mode, const char *text, int n, void *context,
                     tc_token_fn callback)
     const char *tc_unicode_version()
+
+
+cdef inline Py_ssize_t count_characters(const char *data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Code points that begin in data[start:end], negative where end comes first."""
+    cdef Py_ssize_t i, n = 0
+    if end < start:
+        return -count_characters(data, end, start)
+    for i in range(start, end):
+        n += (<uint8_t>data[i] & 0xC0) != 0x80
+    return n

@@ -7,12 +7,6 @@ from libc.limits cimport INT_MAX
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from text_core cimport (
-    TC_CJK, TC_CLUSTER, TC_COLOCATED, TC_DOCUMENT, TC_EMOJI, TC_NOMEM, TC_OK, TC_QUERY,
-    TC_RULES_VERSION, TC_SINGLE, TC_UNITS, TC_WORD, tc_config, tc_config_free, tc_config_new,
-    tc_tokenize, tc_trigrams, tc_unicode_version,
-)
-
 RULES_VERSION = TC_RULES_VERSION
 UNICODE_VERSION = tc_unicode_version().decode()
 

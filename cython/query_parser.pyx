@@ -1,5 +1,27 @@
 # SPDX-License-Identifier: MIT
-# From any string to a tree. Lexemes are (kind, start, end, star) with character offsets.
+# cython: language_level=3
+"""From any string to a tree. Lexemes are (kind, start, end, star) with character offsets."""
+
+from unicodedata import category
+
+cimport cython
+
+from mnemogram._native.query_tree cimport (
+    And,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Query,
+    Token,
+    Tokenizer,
+    joined,
+    leaves,
+    make_phrase,
+    make_token,
+    tokenizer_for,
+)
+from mnemogram._native.text_core cimport TC_CLUSTER, TC_SINGLE, TC_WORD
 
 MAX_CHARS = 2048  # of a query; what follows is cut
 MAX_TERMS = 64  # leaves of a tree
@@ -245,29 +267,6 @@ cdef str storable(str text):
     except UnicodeEncodeError:
         return "".join(["\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text])
     return text
-
-
-@cython.final
-cdef class Query:
-    """What a string asks for.
-
-    Attributes:
-        text: the string that was parsed, after cutting.
-        root: the tree, or ``None`` where there is nothing positive to search for.
-        phrases: its positive leaves in order; ``negative``: the others.
-        explicit_operators: whether OR or NOT took effect.
-        notes: sentences on what was cut, dropped or read otherwise than written.
-        truncated: whether something was cut for length or number.
-        plain: whether it is words only.
-    """
-
-    def __repr__(self):
-        return f"Query({self.root!r})"
-
-    def servable(self, str route not None):
-        """Whether an index of ``route`` finds every text that the whole query matches."""
-        cdef list every = list(self.phrases) + list(self.negative)
-        return bool(self.phrases) and all([phrase.servable(route) for phrase in every])
 
 
 def parse(str text not None, config=None):

@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: MIT
-# Exact scores of a set of texts: BM25 of a compiled query, and of the trigrams of its words.
+# cython: language_level=3
+"""Exact scores of a set of texts: BM25 of a compiled query, and of the trigrams of its words."""
+
+cimport cython
+from libc.math cimport log
+from libc.stdint cimport uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+
+from mnemogram._native.matcher cimport Count, Deadline, Matcher, check, on_count, until, utf8_of
+from mnemogram._native.query_tree cimport Tokenizer
+from mnemogram._native.text_core cimport TC_OK, tc_pause
 
 # Grams of a query that are weighed; a text of them is a dozen long sentences.
 cdef int MOST_GRAMS = 512

@@ -1,19 +1,30 @@
 # SPDX-License-Identifier: MIT
-# The compiled query: match.c over the text core, for texts that no index covers and for marks.
+# cython: language_level=3
+"""The compiled query: match.c over the text core, for texts that no index covers and for marks."""
 
-cdef extern from "text/clock.h" nogil:
-    double clock_now()
+from time import monotonic
 
+from mnemogram.errors import QueryTimeout
 
-cdef enum:
-    # Ends of a scan, none of the text core's codes:
-    STOP = 101  # enough is known
-    LATE = 102  # the deadline passed
+cimport cython
+from libc.limits cimport INT_MAX
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 
-
-cdef struct Deadline:
-    tc_pause pause
-    double at  # on the clock of clock_now()
+from mnemogram._native.query_tree cimport (
+    And,
+    Node,
+    Not,
+    Phrase,
+    Query,
+    Token,
+    Tokenizer,
+    begins_inside,
+    leaves,
+    root_of,
+    tokenizer_for,
+)
+from mnemogram._native.text_core cimport TC_NOMEM, TC_OK, count_characters, tc_pause
 
 
 cdef int is_late(void *context) noexcept nogil:
@@ -61,12 +72,6 @@ cdef struct Seen:
     int nprogram
     int left
     bint monotone
-
-
-cdef struct Count:
-    Py_ssize_t *found
-    int *position
-    int nphrase
 
 
 cdef int on_hit(void *context, int phrase, int position, int start, int end) noexcept nogil:

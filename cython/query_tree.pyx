@@ -1,5 +1,38 @@
 # SPDX-License-Identifier: MIT
-# The tokenizer as queries use it, and the nodes of a query's tree.
+# cython: language_level=3
+"""A query's tree: the tokenizer as queries use it, phrases, and the nodes that join them."""
+
+from unicodedata import category
+
+cimport cython
+from libc.limits cimport INT_MAX
+from libc.stdlib cimport free, malloc
+
+from mnemogram._native.text_core cimport (
+    TC_CJK,
+    TC_CLUSTER,
+    TC_EMOJI,
+    TC_NOMEM,
+    TC_OK,
+    TC_QUERY,
+    TC_SINGLE,
+    TC_WORD,
+    count_characters,
+    tc_config_free,
+    tc_config_new,
+    tc_tokenize,
+)
+
+WORD = TC_WORD
+CJK = TC_CJK
+CLUSTER = TC_CLUSTER
+EMOJI = TC_EMOJI
+SINGLE = TC_SINGLE
+
+# The arguments of a query that names none; a history names those of its indexes.
+DEFAULT_OPTIONS = {"remove_diacritics": "2", "variants": "1"}
+MAX_TRIGRAMS = 16  # of one piece; more would not narrow the candidates
+
 
 cdef int collect_token(void *context, int flags, const char *token, int ntoken, int start,
                        int end) noexcept with gil:
@@ -67,24 +100,14 @@ cdef class Tokenizer:
         return tokenizer_for, (self.options,)
 
 
-cdef Py_ssize_t count_characters(const char *data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-    """Code points that begin in data[start:end], negative where end comes first."""
-    cdef Py_ssize_t i, n = 0
-    if end < start:
-        return -count_characters(data, end, start)
-    for i in range(start, end):
-        n += (<uint8_t>data[i] & 0xC0) != 0x80
-    return n
-
-
 cdef dict tokenizers = {}
 
 
-def tokenizer_for(options=None):
+cpdef Tokenizer tokenizer_for(options=None):
     """Return the (shared) tokenizer for ``options``, by default DEFAULT_OPTIONS."""
     cdef tuple key
     chosen = DEFAULT_OPTIONS if options is None else options
-    key = tuple(sorted((str(name), str(value)) for name, value in chosen.items()))
+    key = tuple(sorted([(str(name), str(value)) for name, value in chosen.items()]))
     found = tokenizers.get(key)
     if found is None:
         if len(tokenizers) >= 64:
@@ -305,3 +328,57 @@ cdef void leaves(Node node, bint positive, list kept, list dropped) except *:
     else:
         for child in (<object>node).children:
             leaves(child, positive, kept, dropped)
+
+
+@cython.final
+cdef class Query:
+    """What a string asks for.
+
+    Attributes:
+        text: the string that was parsed, after cutting.
+        root: the tree, or ``None`` where there is nothing positive to search for.
+        phrases: its positive leaves in order; ``negative``: the others.
+        explicit_operators: whether OR or NOT took effect.
+        notes: sentences on what was cut, dropped or read otherwise than written.
+        truncated: whether something was cut for length or number.
+        plain: whether it is words only.
+    """
+
+    def __repr__(self):
+        return f"Query({self.root!r})"
+
+    def servable(self, str route not None):
+        """Whether an index of ``route`` finds every text that the whole query matches."""
+        cdef list every = list(self.phrases) + list(self.negative)
+        return bool(self.phrases) and all([phrase.servable(route) for phrase in every])
+
+
+cdef Node root_of(object query):
+    if isinstance(query, Query):
+        return (<Query>query).root
+    if query is None or isinstance(query, Node):
+        return query
+    raise TypeError("expected a Query or a node of one")
+
+
+cdef list trigrams_of(Phrase phrase, bint stock):
+    """Trigrams that every text holds in which the phrase stands, without repeats."""
+    cdef list pieces = [], result = []
+    cdef Token token, last = None
+    cdef Py_ssize_t start = 0, n, i, step
+    if stock:
+        for token in phrase.tokens:
+            if last is None or token.start >= last.end:
+                if last is not None:
+                    pieces.append(phrase.text[start - phrase.start:last.end - phrase.start])
+                start = token.start
+            last = token
+        pieces.append(phrase.text[start - phrase.start:last.end - phrase.start])
+    else:
+        pieces = [token.text for token in phrase.tokens if token.flags & TC_WORD]
+    for piece in pieces:
+        n = len(piece) - 2
+        step = max(1, n // MAX_TRIGRAMS)
+        for i in range(0, n, step):
+            result.append(piece[i:i + 3])
+    return list(dict.fromkeys(result))

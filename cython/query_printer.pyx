@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-# From the tree to FTS5 expressions. Everything a user typed ends up inside a quoted string.
+# cython: language_level=3
+"""From the tree to FTS5 expressions. Everything a user typed ends up inside a quoted string."""
 
-MAX_TRIGRAMS = 16  # of one piece; more would not narrow the candidates
-
-
-cdef Node root_of(object query):
-    if isinstance(query, Query):
-        return (<Query>query).root
-    if query is None or isinstance(query, Node):
-        return query
-    raise TypeError("expected a Query or a node of one")
+from mnemogram._native.query_tree cimport (
+    And,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Token,
+    leaves,
+    root_of,
+    trigrams_of,
+)
 
 
 cdef str quoted_string(str text):
@@ -142,24 +145,3 @@ def to_trigram(query, *, bint stock=False):
     return print_tree(root, "stock_trigram" if stock else "trigram", True)[1]
 
 
-cdef list trigrams_of(Phrase phrase, bint stock):
-    """Trigrams that every text holds in which the phrase stands, without repeats."""
-    cdef list pieces = [], result = []
-    cdef Token token, last = None
-    cdef Py_ssize_t start = 0, n, i, step
-    if stock:
-        for token in phrase.tokens:
-            if last is None or token.start >= last.end:
-                if last is not None:
-                    pieces.append(phrase.text[start - phrase.start:last.end - phrase.start])
-                start = token.start
-            last = token
-        pieces.append(phrase.text[start - phrase.start:last.end - phrase.start])
-    else:
-        pieces = [token.text for token in phrase.tokens if token.flags & TC_WORD]
-    for piece in pieces:
-        n = len(piece) - 2
-        step = max(1, n // MAX_TRIGRAMS)
-        for i in range(0, n, step):
-            result.append(piece[i:i + 3])
-    return list(dict.fromkeys(result))
