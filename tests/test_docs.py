@@ -12,6 +12,9 @@ import click
 import pytest
 
 from mnemogram.cli.app import cli
+from mnemogram.tools import GUIDE
+from mnemogram.tools.memory import COMMIT, RECALL
+from mnemogram.tools.session_search import DECLARATION
 
 ROOT = Path(__file__).resolve().parent.parent
 USAGE = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
@@ -113,6 +116,20 @@ def test_two_commands_of_the_readme_set_everything_up() -> None:
     for block in (demo, tests):
         lines = block.rstrip().splitlines()
         assert all(line.endswith("\\") for line in lines[:-1])
+
+
+def test_the_page_on_prompting_shows_the_text_that_hosts_get() -> None:
+    page = (ROOT / "docs" / "prompting.md").read_text(encoding="utf-8")
+    assert re.findall(r"^```text\n(.*?)^```", page, flags=re.M | re.S) == [GUIDE]
+
+
+def test_the_guide_names_the_tools_and_arguments_there_are() -> None:
+    declared = (DECLARATION, COMMIT, RECALL)
+    for each in declared:
+        assert each.name in GUIDE
+    names = {each.name for each in DECLARATION.parameters}
+    assert {"after", "before", "role_filter", "session_id", "around_message_id"} <= names
+    assert len(GUIDE) < 3_000
 
 
 @pytest.mark.parametrize("document", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"], ids=str)

@@ -12,11 +12,13 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from mcp_types import ElicitResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitResult, PromptReference, ResourceTemplateReference
 
 import mnemogram
 from mnemogram.integrations.mcp import ask_client, make_server, tools_of
 from mnemogram.service import MnemogramService
+from mnemogram.tools import GUIDE
 
 COMMAND = [
     sys.executable,
@@ -180,3 +182,116 @@ def test_the_client_asks_its_user_about_a_rule(
 
 def test_outside_a_call_of_a_client_nobody_is_asked() -> None:
     assert ask_client(mnemogram.Triple("a", "b", "c", kind="rule")) is None
+
+
+# --- what a client without our code gets ---------------------------------------------------
+
+
+def with_context(root: Path, body: Any, *, awaited: bool = False, **options: Any) -> None:
+    """Run a client against a server over ann's memory, of two scenes, in this process."""
+
+    async def run() -> None:
+        async with MnemogramService(root, workers=1, upkeep=False) as service:
+            plain = service.home.memory("ann")
+            for text, scene in (("No markdown here.", "chan:qq/peer:g1"), ("Sign as Ann.", "工具")):
+                rule = mnemogram.Triple(
+                    *("reply", "style", text), sentence=text, kind="rule", trust="confirmed"
+                )
+                plain.commit([rule], scene=scene)
+            service.home.memory("bob").commit([mnemogram.Triple("b", "c", "d")], scene="chan:bob")
+            memory: Any = service.memory("ann") if awaited else plain
+            async with Client(make_server([], memory=memory, **options)) as client:
+                await body(client)
+
+    anyio.run(run)
+
+
+def text_of(result: Any) -> str:
+    (message,) = result.messages if hasattr(result, "messages") else result.contents
+    return str(message.content.text if hasattr(message, "content") else message.text)
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_prompt_brings_what_is_remembered_of_a_situation(root: Path, awaited: bool) -> None:
+    async def body(client: Client) -> None:
+        (prompt,) = (await client.list_prompts()).prompts
+        assert [each.name for each in prompt.arguments or ()] == ["scenes", "topic"]
+        there = await client.get_prompt(prompt.name, {"scenes": "chan:mail, chan:qq/peer:g1"})
+        assert "No markdown here." in text_of(there)
+        assert "Sign as Ann." not in text_of(there)
+        assert text_of(there).startswith("[Memory]")
+        nowhere = await client.get_prompt(prompt.name, {"scenes": "chan:bob"})
+        assert "Nothing is remembered" in text_of(nowhere)
+        assert "reply" in text_of(await client.get_prompt(prompt.name, {"topic": "reply style"}))
+
+    with_context(root, body, awaited=awaited)
+
+
+def test_resources_are_the_guide_and_the_scenes_of_the_user_alone(root: Path) -> None:
+    async def body(client: Client) -> None:
+        listed = (await client.list_resources()).resources
+        assert {each.name for each in listed} == {"guide", "chan:qq/peer:g1", "工具"}
+        texts = {each.name: text_of(await client.read_resource(each.uri)) for each in listed}
+        assert texts["guide"] == GUIDE
+        assert "No markdown here." in texts["chan:qq/peer:g1"]
+        assert "Sign as Ann." in texts["工具"]
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://scene/{+key}"
+        unknown = await client.read_resource("memory://scene/chan:bob")
+        assert "Nothing is remembered" in text_of(unknown)
+
+    with_context(root, body)
+
+
+def test_the_present_situation_is_the_one_that_the_server_was_given(root: Path) -> None:
+    async def body(client: Client) -> None:
+        assert "No markdown here." in text_of(await client.read_resource("memory://context"))
+        assert "No markdown here." in text_of(await client.get_prompt("memory_context"))
+        assert "memory://context" in {
+            each.uri for each in (await client.list_resources()).resources
+        }
+
+    with_context(root, body, scenes=lambda: ["chan:qq/peer:g1"])
+
+
+def test_what_there_is_none_of_is_an_error_with_words(root: Path) -> None:
+    async def body(client: Client) -> None:
+        for asked in (
+            client.get_prompt("format_disk"),
+            client.get_prompt("memory_context", {"user": "bob"}),
+            client.read_resource("file:///etc/passwd"),
+            client.read_resource("memory://scene/"),
+        ):
+            with pytest.raises(MCPError):
+                await asked
+        assert "Nothing" in text_of(await client.read_resource("memory://scene/%00%ff/../x"))
+
+    with_context(root, body)
+
+
+def test_keys_of_scenes_are_completed(root: Path) -> None:
+    async def body(client: Client) -> None:
+        prompt = PromptReference(name="memory_context")
+        result = await client.complete(prompt, {"name": "scenes", "value": "工具,chan:Q"})
+        assert result.completion.values == ["工具,chan:qq/peer:g1"]
+        template = ResourceTemplateReference(uri="memory://scene/{+key}")
+        result = await client.complete(template, {"name": "key", "value": "chan:"})
+        assert result.completion.values == ["chan:qq/peer:g1"]
+        result = await client.complete(prompt, {"name": "topic", "value": "re"})
+        assert result.completion.values == []
+
+    with_context(root, body)
+
+
+def test_a_memory_that_cannot_be_read_is_an_error_with_words(root: Path) -> None:
+    class Gone:
+        async def run(self, work: Any, *, write: bool = False) -> Any:
+            raise mnemogram.StorageUnavailable("the disk is away", hint="Mount it.")
+
+    async def run() -> None:
+        memory: Any = Gone()
+        async with Client(make_server([], memory=memory)) as client:
+            with pytest.raises(MCPError, match="Mount it"):
+                await client.list_resources()
+
+    anyio.run(run)

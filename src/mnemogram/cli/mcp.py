@@ -22,12 +22,19 @@ __all__ = ["mcp"]
     show_default=True,
     help="Of what a model commits; confirmed only where the user agrees to each call.",
 )
+@click.option(
+    "--scene",
+    "scenes",
+    multiple=True,
+    metavar="KEY",
+    help="A situation that the agent is in, such as chan:editor; may be given several times.",
+)
 @store_options
-def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any) -> int:
+def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any, scenes: tuple[str, ...]) -> int:
     """Serve one user's memory to an agent: an MCP server on standard input and output.
 
-    The tools are session_search, memory_commit and memory_recall. Put this command into the
-    agent's list of MCP servers.
+    The tools are session_search, memory_commit and memory_recall; a prompt and resources give
+    what is remembered for a situation. Put this command into the agent's list of MCP servers.
     """
     try:
         from mnemogram.integrations.mcp import ask_client, serve, tools_of
@@ -36,14 +43,16 @@ def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any) -> int:
             f"the MCP server needs mcp 2 ({error}); install it with: pip install 'mnemogram[mcp]'"
         ) from error
     with env.home() as home:
+        memory = home.memory(env.user)
         tools = tools_of(
             home.history(env.user),
-            home.memory(env.user),
+            memory,
             read_only=read_only,
+            current_scenes=scenes or None,
             trust=trust,
             confirm=ask_client if ask else None,
         )
         names = ", ".join(each.name for each in tools)
         env.say(f"Serving {names} of user {env.user!r} on standard input and output.")
-        serve(tools)
+        serve(tools, memory=memory, scenes=scenes or None)
     return OK

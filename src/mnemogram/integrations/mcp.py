@@ -36,11 +36,13 @@ from mcp_types import (
 )
 
 from mnemogram import __version__
+from mnemogram.integrations.mcp_context import MemoryContext
 from mnemogram.integrations.mcp_wire import standard_streams
-from mnemogram.memory import Triple
+from mnemogram.memory import SceneMemory, Triple
 from mnemogram.tools import tools_of
 from mnemogram.tools.answers import answer_text
-from mnemogram.tools.asynchronous import AnyTool, called
+from mnemogram.tools.asynchronous import AnyTool, AsyncStore, called
+from mnemogram.tools.memory import CurrentScenes
 from mnemogram.values import map_strings, storable
 
 __all__ = ["INSTRUCTIONS", "ask_client", "make_server", "serve", "tools_of"]
@@ -60,13 +62,24 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(tools: Sequence[AnyTool]) -> Server[dict[str, Any]]:
+def make_server(
+    tools: Sequence[AnyTool],
+    *,
+    memory: SceneMemory | AsyncStore[SceneMemory] | None = None,
+    scenes: CurrentScenes = None,
+) -> Server[dict[str, Any]]:
     """Return a server that offers tools; run it over any transport of the SDK.
 
     Each call runs on a worker thread, or where an async face puts it, so that a long search
-    blocks nobody. Answers are
-    the tools' JSON, as text and as structured content; an answer without success is
-    marked as an error, for the model to see.
+    blocks nobody. Answers are the tools' JSON, as text and as structured content; an answer
+    without success is marked as an error, for the model to see.
+
+    Args:
+        tools: for example all of :func:`tools_of`.
+        memory: the user's scene memory: then the server also has the prompt
+            ``memory_context`` and resources with what is remembered for a situation.
+        scenes: keys of the present situation, or a function that returns them; give the
+            same to ``tools_of``.
     """
     offered = {each.name: each for each in tools}
 
@@ -107,6 +120,7 @@ def make_server(tools: Sequence[AnyTool]) -> Server[dict[str, Any]]:
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        **({} if memory is None else MemoryContext(memory, scenes).handlers()),
     )
 
 
@@ -141,8 +155,13 @@ def ask_client(rule: Triple) -> bool | None:
     return answer.action == "accept"
 
 
-def serve(tools: Sequence[AnyTool]) -> None:
-    """Serve tools over standard input and output until the client leaves.
+def serve(
+    tools: Sequence[AnyTool],
+    *,
+    memory: SceneMemory | AsyncStore[SceneMemory] | None = None,
+    scenes: CurrentScenes = None,
+) -> None:
+    """Serve tools over standard input and output until the client leaves; see ``make_server``.
 
     Every request is answered: half a surrogate pair and broken UTF-8 are read as U+FFFD, a
     line that is no message is refused under the id it carries, and what is at work when the
@@ -150,7 +169,7 @@ def serve(tools: Sequence[AnyTool]) -> None:
     """
 
     async def run() -> None:
-        server = make_server(tools)
+        server = make_server(tools, memory=memory, scenes=scenes)
         with standard_streams() as wire:
             file = anyio.wrap_file(cast(Any, wire))
             async with stdio_server(file, file) as (read_stream, write_stream):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from mnemogram.tools.asynchronous import AsyncTool
 from mnemogram.tools.declaration import Declaration, SchemaKind, Tool
+from mnemogram.tools.guide import GUIDE
 from mnemogram.tools.memory import memory_commit_tool, memory_recall_tool
 from mnemogram.tools.offer import tools_of
 from mnemogram.tools.session_search import session_search_tool
 
 __all__ = [
+    "GUIDE",
     "AsyncTool",
     "Declaration",
     "SchemaKind",

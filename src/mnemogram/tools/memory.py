@@ -39,6 +39,7 @@ __all__ = [
     "Confirm",
     "memory_commit_tool",
     "memory_recall_tool",
+    "present_scenes",
 ]
 
 _log = logging.getLogger(__name__)
@@ -171,7 +172,8 @@ RECALL: Final = Declaration(
 )
 
 
-def _now(current: CurrentScenes) -> tuple[str, ...]:
+def present_scenes(current: CurrentScenes) -> tuple[str, ...]:
+    """Return the keys of the present situation, as a host gave them."""
     found = current() if callable(current) else current
     if found is None:
         return ()
@@ -185,7 +187,7 @@ def _scenes(given: Iterable[str], current: CurrentScenes) -> list[str]:
         if each.strip().lower() not in _HERE:
             keys.append(each)
             continue
-        here = _now(current)
+        here = present_scenes(current)
         if not here:
             raise InvalidArgument(
                 "the present scene is not known here", hint="Give the scene's key, or leave it out."
@@ -373,12 +375,12 @@ def memory_recall_tool(
         store = memory
 
         async def awaited(given: dict[str, Any]) -> dict[str, Any]:
-            here = _now(current_scenes)
+            here = present_scenes(current_scenes)
             return await store.run(lambda plain: _recalled(plain, given, here))
 
         return AsyncTool(RECALL, awaited)
     plain = memory
-    return Tool(RECALL, lambda given: _recalled(plain, given, _now(current_scenes)))
+    return Tool(RECALL, lambda given: _recalled(plain, given, present_scenes(current_scenes)))
 
 
 def _recalled(memory: SceneMemory, given: dict[str, Any], here: tuple[str, ...]) -> dict[str, Any]:
