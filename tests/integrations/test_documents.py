@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +55,20 @@ def test_a_block_runs_as_it_is_written(
 
 def test_the_page_has_a_block_for_each_host() -> None:
     assert len(_blocks()) >= 5
+
+
+def test_the_example_service_keeps_what_is_said_and_shows_rules_where_they_belong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = runpy.run_path(str(DOCS / "examples" / "service.py"))
+    said = asyncio.run(example["main"](tmp_path))
+    assert said == [
+        "Noted, of course.",
+        "I will.",
+        "OK, shortly.",
+        "Noted, of course.",
+        "You said: The dentist is on Wednesday.",
+        "I do not know.",
+    ]
+    runpy.run_path(str(DOCS / "examples" / "service.py"), run_name="__main__")
+    assert capsys.readouterr().out.splitlines() == said

@@ -50,7 +50,7 @@ PROMPT: Final = "memory_context"
 HERE: Final = "memory://context"
 GUIDE_URI: Final = "memory://guide"
 _SCENE: Final = "memory://scene/"
-#: Scenes that are listed, those with the most pins first.
+#: Scenes that are listed; the template reaches the others.
 _LISTED: Final = 100
 _NOT_FOUND: Final = -32002
 _NOTHING: Final = "Nothing is remembered for this situation."
