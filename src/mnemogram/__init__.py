@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from mnemogram import extension, text
 from mnemogram.errors import (
+    AnchorNotInHistory,
+    AnchorNotInSession,
     Busy,
     ExtensionUnavailable,
     InvalidArgument,
     MnemogramError,
     NotFound,
     QueryTimeout,
+    QueryUnavailable,
     SchemaTooNew,
     SessionDeleted,
     StorageUnavailable,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AnchorNotInHistory",
+    "AnchorNotInSession",
     "AppendResult",
     "BrowseResult",
     "Busy",
@@ -56,6 +61,7 @@ __all__ = [
     "MnemogramError",
     "NotFound",
     "QueryTimeout",
+    "QueryUnavailable",
     "ReadResult",
     "SceneMemory",
     "SchemaTooNew",

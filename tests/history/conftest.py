@@ -10,7 +10,7 @@ import pytest
 from mnemogram.history import file as base
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def appends_do_not_help() -> Iterator[None]:
     """Let nothing happen to an index that a test does not ask for."""
     with pytest.MonkeyPatch.context() as patch:

@@ -101,15 +101,16 @@ def test_what_inflection_leaves_of_a_word_is_found(asked: str, near: str, far: s
 
 
 def test_grams_of_a_long_query_are_bounded() -> None:
-    words = " ".join(f"{number:07d}" for number in range(5_000))
+    words = " ".join([*(f"{number:07d}" for number in range(5_000)), "quixotic"])
     matcher = compile(phrase("a"))
     scorer = Scorer(
         matcher, [1.0], [1.0], 5.0, **BM25,
         grams_of=words, grams_by=tokenizer_for(OPTIONS), grams_weight=1.0,
     )  # fmt: skip
-    for _ in range(300):
-        scorer.add("0000001")
-    assert len(scorer.scores()) == 300
+    scorer.add("0000001")  # its trigrams are among the first of the query's
+    scorer.add("quixotic")  # its own lie behind the bound
+    near, far = scorer.scores()
+    assert near > far == 0.0
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
