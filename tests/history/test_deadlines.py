@@ -14,6 +14,7 @@ import pytest
 
 from mnemogram import History, Message, QueryTimeout, Session
 from mnemogram._native import query as q
+from mnemogram.history import display
 from mnemogram.history.search import discover as search
 from mnemogram.history.search import fetch as candidates
 from mnemogram.history.search import prefix_cost as costs
@@ -292,6 +293,28 @@ def test_a_match_that_is_not_reached_in_time_is_shown_by_the_beginning(
     assert "⟦needle⟧" in history.search("needle", timeout=60).results[0].snippet
     monkeypatch.setattr(results, "_MARKING_SHARE", 0.0)
     assert history.search("needle", timeout=60).results[0].snippet.startswith("It begins here.")
+
+
+def test_reading_long_texts_ends_at_the_deadline_and_reads_each_once(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+
+    class Slow(display.MessageRow):
+        def __new__(cls, *columns: Any) -> Slow:
+            nonlocal read
+            read += 1
+            time.sleep(pause)
+            return super().__new__(cls, *columns)
+
+    history.append(Session("some"), [Message("user", f"text {n}", uid=f"{n}") for n in range(9)])
+    monkeypatch.setattr(display, "MessageRow", Slow)
+    pause = 0.0
+    assert len(history.read("some", timeout=60).messages) == read == 9
+    read, pause = 0, 0.2
+    with pytest.raises(QueryTimeout):
+        history.read("some", timeout=0.3)
+    assert read < 9
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,10 @@ def _rows(
     connection: Connection, statement: str, session: int, place: Place, limit: int
 ) -> list[display.MessageRow]:
     bindings = {"session": session, "time": place[0], "id": place[1], "limit": limit}
-    rows = (display.MessageRow(*row) for row in connection.execute(statement, bindings))
+    rows = []
+    for row in connection.execute(statement, bindings):
+        rows.append(display.MessageRow(*row))
+        connection.check_deadline()  # to read one long text is one step of SQLite's
     return sorted(rows, key=place_of)
 
 
@@ -232,8 +235,9 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
     row_id = found[0]
     first = rows_after(connection, row_id, BEGINNING, READ_FIRST)
     edge = place_of(first[-1]) if first else BEGINNING
-    last = [row for row in rows_before(connection, row_id, END, READ_LAST) if place_of(row) > edge]
     total = shown_count(connection, row_id)
+    last = rows_before(connection, row_id, END, READ_LAST) if total > len(first) else []
+    last = [row for row in last if place_of(row) > edge]
     omitted = total - len(first) - len(last)
     result = ReadResult(
         success=True,
