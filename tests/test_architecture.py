@@ -22,7 +22,10 @@ FLOORS = (
     ("history.index",),
     ("history.file",),
     ("history",),
-    ("history.search", "history.browsing", "history.elsewhere", "history.upkeep", "history.legacy"),
+    (
+        *("history.search", "history.browsing", "history.walking", "history.elsewhere"),
+        *("history.upkeep", "history.legacy"),
+    ),
     ("history.history",),
     ("memory",),
     ("host",),

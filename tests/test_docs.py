@@ -19,7 +19,7 @@ from mnemogram.tools.session_search import DECLARATION
 ROOT = Path(__file__).resolve().parent.parent
 USAGE = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMON = {"--root", "--user", "--json", "--help"}
+COMMON = {"--root", "--user", "--json", "--utc", "--help"}
 
 
 def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:

@@ -15,7 +15,15 @@ from typing import Any
 import pytest
 
 import mnemogram
-from mnemogram import History, InvalidArgument, Message, QueryTimeout, Session, StoreClosed
+from mnemogram import (
+    History,
+    InvalidArgument,
+    Message,
+    NotFound,
+    QueryTimeout,
+    Session,
+    StoreClosed,
+)
 from mnemogram.history.legacy import LegacyRecord
 from mnemogram.history.upkeep.maintain import Maintenance
 from mnemogram.memory import SceneMemory
@@ -45,6 +53,25 @@ def test_the_methods_are_those_of_the_history() -> None:
     assert mirrored <= sync
     for name in mirrored:
         assert getattr(AsyncHistory, name).__doc__ == getattr(History, name).__doc__
+
+
+def test_all_is_walked_over_and_awaited(tmp_path: Path) -> None:
+    async def body(service: MnemogramService) -> None:
+        history = service.history("u1")
+        for session in ("a", "b"):
+            await history.append(session, [message(number) for number in range(45)])
+        found = [each.uid async for each in history.messages("a")]
+        assert found == [f"u{number}" for number in range(45)]
+        assert [each.session_id async for each in history.sessions()] == ["b", "a"]
+        assert await history.count_sessions() == 2
+        with pytest.raises(NotFound):
+            async for _ in history.messages("nowhere"):
+                pass
+        # Calls are coroutines: a task group takes them.
+        task = asyncio.create_task(history.search("牙医"))
+        assert (await task).count == 2
+
+    run(tmp_path, body)
 
 
 def test_the_methods_are_those_of_the_scene_memory() -> None:

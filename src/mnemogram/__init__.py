@@ -38,6 +38,7 @@ from mnemogram.history.models import (
     Session,
     SessionSummary,
     Status,
+    StoredMessage,
 )
 from mnemogram.host import Mnemogram, open
 
@@ -74,6 +75,7 @@ __all__ = [
     "Status",
     "StorageUnavailable",
     "StoreClosed",
+    "StoredMessage",
     "Triple",
     "__version__",
     "extension",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Final, TypeAlias
 
 from mnemogram.errors import InvalidArgument
@@ -71,8 +71,12 @@ def to_microseconds(value: Time, name: str = "timestamp") -> int:
     return microseconds
 
 
-def unbounded_microseconds(value: Time, name: str) -> int:
-    """Return what :func:`to_microseconds` does, also of a time beyond the calendar."""
+def unbounded_microseconds(value: Time, name: str, zone: tzinfo = timezone.utc) -> int:
+    """Return what :func:`to_microseconds` does, also of a time beyond the calendar.
+
+    Args:
+        zone: that of a string without one.
+    """
     moment: datetime
     if isinstance(value, datetime):
         moment = value
@@ -83,7 +87,7 @@ def unbounded_microseconds(value: Time, name: str) -> int:
         try:
             moment = datetime.fromisoformat(text)
             if moment.tzinfo is None:
-                moment = moment.replace(tzinfo=timezone.utc)
+                moment = moment.replace(tzinfo=zone)
         except ValueError as error:
             raise InvalidArgument(
                 f"{name} is not an ISO 8601 time: {value!r}",

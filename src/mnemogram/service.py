@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
@@ -53,6 +54,8 @@ CLOSING: Final = 10.0
 _RETRY: Final = 60.0
 #: Seconds after which the upkeep of a scene memory takes on no new step.
 _MEMORY_STEP: Final = 1.0
+#: Messages or sessions that a worker fetches at once for who walks over all of them.
+_WALKED: Final = 20
 
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
@@ -101,7 +104,7 @@ class _Bound(Generic[_S]):
 
 def _reading(
     method: Callable[Concatenate[_S, _P], _R],
-) -> Callable[Concatenate[_Bound[_S], _P], Awaitable[_R]]:
+) -> Callable[Concatenate[_Bound[_S], _P], Coroutine[Any, Any, _R]]:
     """Return the async form of a method that only reads."""
 
     @functools.wraps(method)
@@ -113,7 +116,7 @@ def _reading(
 
 def _writing(
     method: Callable[Concatenate[_S, _P], _R],
-) -> Callable[Concatenate[_Bound[_S], _P], Awaitable[_R]]:
+) -> Callable[Concatenate[_Bound[_S], _P], Coroutine[Any, Any, _R]]:
     """Return the async form of a method that writes: one at a time for each user."""
 
     @functools.wraps(method)
@@ -121,6 +124,24 @@ def _writing(
         return await self.run(lambda store: method(store, *args, **kwargs), write=True)
 
     return call
+
+
+def _walking(
+    method: Callable[Concatenate[_S, _P], Iterator[_R]],
+) -> Callable[Concatenate[_Bound[_S], _P], AsyncIterator[_R]]:
+    """Return the async form of a method that gives one thing after another: `async for`."""
+
+    @functools.wraps(method)
+    async def walk(self: _Bound[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> AsyncIterator[_R]:
+        found = await self.run(lambda store: method(store, *args, **kwargs))
+        while True:
+            batch = await self.run(lambda _: list(itertools.islice(found, _WALKED)))
+            for each in batch:
+                yield each
+            if len(batch) < _WALKED:
+                return
+
+    return walk
 
 
 class AsyncHistory(_Bound[History]):
@@ -146,6 +167,10 @@ class AsyncHistory(_Bound[History]):
     scroll = _reading(History.scroll)
     read = _reading(History.read)
     browse = _reading(History.browse)
+    messages = _walking(History.messages)
+    sessions = _walking(History.sessions)
+    count_sessions = _reading(History.count_sessions)
+    locate = _reading(History.locate)
     status = _reading(History.status)
     set_aside = _reading(History.set_aside)
     check = _reading(History.check)

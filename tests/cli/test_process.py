@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -22,7 +20,7 @@ import pytest
 import mnemogram.cli
 from mnemogram.cli import main
 
-COMMAND = [sys.executable, "-c", "import sys; from mnemogram.cli import main; sys.exit(main())"]
+from .terminal import COMMAND, on_a_terminal
 
 
 def process(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -52,32 +50,6 @@ def running(env: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[b
             yield child
         finally:
             child.kill()
-
-
-def on_a_terminal(env: dict[str, str], *arguments: str) -> tuple[int, str]:
-    """Run with standard output and error on a pseudo-terminal."""
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(
-        [*COMMAND, *arguments],
-        env={**env, "TERM": "xterm-256color", "COLUMNS": "60"},
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    pieces = []
-    while True:
-        ready, _, _ = select.select([leader], [], [], 60)
-        assert ready, "the command said nothing for a minute"
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:  # Linux's way to say that the other side has closed
-            break
-        if not piece:
-            break
-        pieces.append(piece)
-    os.close(leader)
-    return child.wait(), b"".join(pieces).decode()
 
 
 def test_the_demo_finds_everything_and_leaves_nothing(

@@ -15,6 +15,9 @@ def test_a_search_prints_the_match_and_how_it_was_found(talk: Run) -> None:
     assert done.code == 0
     assert "明早九点预约⟦牙医⟧复诊" in done.out
     assert "复诊" in done.out
+    assert "1 conversation" in done.err
+    assert "route" not in done.err
+    done = talk("search", "牙医", "--explain")
     assert "route cjk" in done.err
     assert "route" not in done.out
 
@@ -94,7 +97,7 @@ def test_browse_lists_what_was_active_in_a_period(talk: Run) -> None:
     first = talk("browse", "--after", "2026-03-01", "--limit", "1", "--json").json
     assert [each["preview"] for each in first["results"]] == ["明早九点预约牙医复诊"]
     second = talk("browse", "--after", "2026-03-01", "--limit", "1", "--cursor", first["cursor"])
-    assert "session s2" in second.out
+    assert "later words" in second.out
     done = talk("browse", "--after", "2027-01-01")
     assert (done.code, done.out) == (3, "")
     assert "No conversation was active in this period" in done.err
@@ -102,18 +105,22 @@ def test_browse_lists_what_was_active_in_a_period(talk: Run) -> None:
 
 def test_browse_and_search_show_background_work_where_it_is_asked_for(talk: Run) -> None:
     talk("append", "--session", "s2", "--source", "subagent", "牙医 looked up")
-    for verb in (("browse",), ("search", "牙医")):
-        assert "session s2" not in talk(*verb).out
-        assert "session s2" in talk(*verb, "--source", "subagent").out
+    for verb in (("browse",), ("search", "牙医"), ("list",)):
+        assert "looked up" not in talk(*verb).out
+        assert "1 conversation of background work" in talk(*verb).err.replace("is ", "")
+        assert "looked up" in talk(*verb, "--source", "subagent").out
         both = talk(*verb, "--all-sources").out
-        assert "session s1" in both
-        assert "session s2" in both
+        assert "复诊" in both
+        assert "looked up" in both
 
 
-def test_a_search_without_words_names_the_verb_that_lists(talk: Run) -> None:
-    done = talk("search", "--after", "2026-03-01")
+def test_a_search_without_words_lists_a_period_and_else_names_what_lists(talk: Run) -> None:
+    done = talk("search", "--after", "2026-03-01", "--before", "2026-03-01")
+    assert done.code == 0
+    assert "复诊" in done.out
+    done = talk("search")
     assert (done.code, done.out) == (2, "")
-    assert "browse" in done.err
+    assert "list" in done.err
 
 
 def test_status_shows_every_index(talk: Run) -> None:

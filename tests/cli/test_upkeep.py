@@ -184,12 +184,18 @@ def test_everything_of_a_user_goes_only_when_told_to(talk: Run, tmp_path: Path) 
 def test_expiry_counts_first_and_deletes_when_told_to(talk: Run) -> None:
     talk("append", "--session", "new", "下雨了")
     done = talk("expire", "--before", "2026-06-01")
-    assert (done.code, "1 sessions with 3 messages" in done.out) == (0, True)
+    assert done.code == 0
+    assert "复诊" in done.out
+    assert "1 conversation with 3 messages would be deleted" in done.out
     assert talk("search", "牙医").code == 0
-    assert talk("expire", "--before", "2026-06-01", "--apply").code == 0
+    done = talk("expire", "--before", "2026-06-01", "--apply")
+    assert done.code == 0
+    assert "复诊" in done.out
+    assert "1 conversation with 3 messages deleted" in done.out
     assert talk("search", "牙医").code == 3
     assert talk("search", "下雨").code == 0
-    assert talk("expire", "--before", "2026-06-01").code == 3
+    done = talk("expire", "--before", "2026-06-01")
+    assert (done.code, "no conversation is that old" in done.out) == (3, True)
     assert talk("append", "--session", "s1", "again").code == 0
 
 

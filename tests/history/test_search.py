@@ -772,7 +772,7 @@ def test_the_answer_has_the_documented_fields(history: History) -> None:
     assert set(answer) == {
         "success", "mode", "query", "detail", "results", "count", "search_path", "complete",
         "candidate_limit", "candidate_limit_reached", "index_status", "legacy_import", "hint",
-        "cursor", "found_by", "left_out",
+        "cursor", "found_by", "left_out", "about", "about_exact",
     }  # fmt: skip
     assert set(answer["results"][0]) == {
         "session_id", "title", "source", "model", "when", "matched_role", "match_message_id",

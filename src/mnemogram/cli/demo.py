@@ -88,7 +88,7 @@ def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
 def _run(env: Env, history: History, messages: int) -> int:
     stored, seconds = _timed(lambda: _fill(history, messages))
     steps: list[dict[str, Any]] = []
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     if not env.json:
         line = Text().append("mnemogram ", style="bold magenta")
         line.append(f"{stored:,} messages stored and indexed in {seconds:.1f} s")
@@ -162,7 +162,7 @@ def _show(
     how.append(f" by route {result.search_path} in {elapsed * 1000:.1f} ms", style="dim")
     page.line(how, 2)
     for number, hit in enumerate(result.results, 1):
-        page.hit(number, hit, keep_marks=not env.out.is_terminal or env.out.no_color, indent=2)
+        page.hit(number, hit, indent=2)
 
 
 def _scroll(page: Page, history: History, result: SearchResult) -> None:

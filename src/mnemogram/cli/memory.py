@@ -95,7 +95,7 @@ def commit(
     if env.json:
         env.emit({**result.to_dict(), "relations": [each.to_dict() for each in stored]})
         return OK
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     for each in stored:
         show_relation(page, each)
     env.say(
@@ -169,7 +169,7 @@ def recall(env: Env, query: tuple[str, ...], depth: int, limit: int, timeout: fl
     if env.json:
         env.emit(found.to_dict())
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for each in found:
             show_relation(page, each)
         for note in found.notes:
@@ -240,7 +240,7 @@ def confirm(env: Env, ids: tuple[int, ...]) -> int:
     if env.json:
         env.emit({"confirmed": changed, "relations": [each.to_dict() for each in shown]})
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for each in shown:
             show_relation(page, each)
         env.say(f"{changed:,} confirmed." if ids else f"{len(shown):,} rules are not confirmed.")
@@ -254,7 +254,7 @@ def _swept(env: Env, report: SweepReport, verb: str) -> int:
     if env.json:
         env.emit(report.to_dict())
         return OK
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     for each in report.relations:
         show_relation(page, each, report.reasons.get(each.id))
     show_sweep(env, dict(report.counts), f"Would {verb}" if report.dry_run else verb.capitalize())
@@ -357,7 +357,7 @@ def check(env: Env) -> int:
     if env.json:
         env.emit(report.to_dict())
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for each in report.problems:
             style = "bold red" if each.severity == "error" else "yellow"
             line = Text(f"{each.severity:<8}", style=style)
@@ -377,7 +377,7 @@ def status(env: Env) -> int:
     if env.json:
         env.emit(found.to_dict())
         return OK
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     page.fields(
         [
             ("file", found.path),

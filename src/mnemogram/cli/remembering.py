@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from mnemogram.cli.common import Env
-from mnemogram.cli.render import Page, clean, local_time
+from mnemogram.cli.render import Page, clean
 from mnemogram.memory import Relation, SceneMemory
 from mnemogram.moments import format_time
 
@@ -82,7 +82,7 @@ def show_relation(page: Page, relation: Relation, reason: str | None = None) -> 
         about.append(f"pinned to {', '.join(relation.scenes)}")
     if relation.depth is not None and relation.depth > 1:
         about.append(f"{relation.depth - 1} steps away")
-    about.append(local_time(format_time(relation.told_at)))
+    about.append(page.when(format_time(relation.told_at)))
     if reason is not None:
         about.append(reason)
     page.line(Text(clean("  ".join(about)), style="dim"), 8)

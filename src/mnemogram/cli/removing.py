@@ -4,20 +4,28 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from itertools import islice, takewhile
+from typing import Any, Final
 
 import click
+from rich.text import Text
 
 from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_option
-from mnemogram.cli.render import Page, clean, local_time
+from mnemogram.cli.naming import complete_session
+from mnemogram.cli.render import Page, clean, one_line
 from mnemogram.cli.status import size
+from mnemogram.cli.words import count
 from mnemogram.errors import NotFound
 from mnemogram.history.history import History
-from mnemogram.history.upkeep.delete import Purged
+from mnemogram.history.models import SessionSummary
+from mnemogram.history.upkeep.delete import Expired, Purged
+from mnemogram.moments import to_microseconds
 
 __all__ = ["delete", "expire"]
 
-_DRY = "Nothing was changed: this was a dry run. Add --apply to do it."
+#: Conversations that are named before they expire; of more the number is said.
+_NAMED: Final = 20
+_DRY: Final = "Nothing was changed: this was a dry run. Add --apply to do it."
 
 
 def _purge_option(function: Any) -> Any:
@@ -35,7 +43,7 @@ def _apply_option(function: Any) -> Any:
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...", shell_complete=complete_session)
 @click.option("--everything", is_flag=True, help="The user's files as a whole.")
 @_purge_option
 @_apply_option
@@ -51,7 +59,7 @@ def delete(env: Env, sessions: tuple[str, ...], everything: bool, purge: bool, a
     if everything:
         return _everything(env, apply)
     with env.history(write=apply) as history:
-        found = [_about(history, session) for session in sessions]
+        found = [_about(history, _exactly(history, session)) for session in sessions]
         if apply:
             for each in found:
                 deleted = history.delete_session(each["session_id"])
@@ -68,14 +76,30 @@ def delete(env: Env, sessions: tuple[str, ...], everything: bool, purge: bool, a
             }
         )
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for each in found:
-            what = f"{each['messages']:,} messages" if each["existed"] else "not there"
-            page.line(clean(f"{each['session_id']}  {each['title'] or ''}  {what}"))
+            what = "not there"
+            if each["existed"]:
+                what = count(each["messages"], "message") + (" deleted" if apply else "")
+            title = f"  {one_line(each['title'])}" if each["title"] else ""
+            page.line(f"{one_line(each['session_id'])}{title}  {what}")
         _tell(env, apply, purged)
     if purged is not None and not purged.complete:
         return FAILURE
     return OK if existed or apply else NOTHING
+
+
+def _exactly(history: History, name: str) -> str:
+    """Return the id of a session that is named by a message of it, ``#12``, or the name itself.
+
+    No beginnings here: what is repeated after a deletion must not find another session.
+    """
+    if name[:1] != "#":
+        return name
+    try:
+        return history.locate(name).session_id
+    except NotFound:
+        return name
 
 
 def _about(history: History, session: str) -> dict[str, Any]:
@@ -102,7 +126,7 @@ def _everything(env: Env, apply: bool) -> int:
         env.emit({"success": True, "dry_run": not apply, "user": env.user, **about})
     else:
         words = f"{found.sessions:,} sessions, {found.messages:,} messages, {size(found.bytes)}"
-        Page(env.out).line(f"all of user {clean(env.user)}: {words}")
+        Page(env.out, env.zone).line(f"all of user {clean(env.user)}: {words}")
         _tell(env, apply, None)
     return OK
 
@@ -120,6 +144,7 @@ def expire(env: Env, before: datetime | None, purge: bool, apply: bool) -> int:
     if before is None:
         raise click.UsageError("Missing option '--before'")
     with env.history(write=apply) as history:
+        gone = [] if env.json else _inactive(history, before)
         result = history.expire(before, dry_run=not apply)
         purged = history.purge() if purge and apply else None
     if env.json:
@@ -132,13 +157,38 @@ def expire(env: Env, before: datetime | None, purge: bool, apply: bool) -> int:
             }
         )
     else:
-        when = local_time(before.isoformat())
-        words = f"{result.sessions:,} sessions with {result.messages:,} messages"
-        Page(env.out).line(f"last active before {when}: {words}")
+        _show_expired(env, before, result, gone)
         _tell(env, apply, purged)
     if purged is not None and not purged.complete:
         return FAILURE
     return OK if result.sessions else NOTHING
+
+
+def _inactive(history: History, before: datetime) -> list[SessionSummary]:
+    """Return the first of the conversations that were last active before a time."""
+    bound = to_microseconds(before)
+
+    def old(summary: SessionSummary) -> bool:
+        active = summary.last_active_at
+        return active is not None and to_microseconds(active) < bound
+
+    found = history.sessions(all_sources=True, newest_first=False)
+    return list(islice(takewhile(old, found), _NAMED))
+
+
+def _show_expired(env: Env, before: datetime, result: Expired, gone: list[SessionSummary]) -> None:
+    page = Page(env.out, env.zone)
+    for summary in gone:
+        page.session(summary, short=True)
+    more = result.sessions - len(gone)
+    if more > 0:
+        page.line(Text(f"and {count(more, 'conversation')} more", style="dim"))
+    what = "would be deleted" if result.dry_run else "deleted"
+    words = f"{count(result.sessions, 'conversation')} with {count(result.messages, 'message')}"
+    if not result.sessions:
+        words, what = "no conversation", "is that old"
+    when = env.zone.show(before.isoformat())
+    page.line(f"last active before {when}: {words} {what}")
 
 
 def _tell(env: Env, apply: bool, purged: Purged | None) -> None:

@@ -37,7 +37,7 @@ def stats(env: Env, top: int) -> int:
     if env.json:
         env.emit(found.to_dict())
         return OK
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     page.fields(
         [
             ("scenes", f"{found.scenes:,}"),
@@ -79,7 +79,7 @@ def list_(env: Env, key: str, limit: int) -> int:
     if env.json:
         env.emit({"scenes": [each.to_dict() for each in found], "count": len(found)})
     else:
-        _scenes(Page(env.out), found)
+        _scenes(Page(env.out, env.zone), found)
     return OK if found else NOTHING
 
 
@@ -107,7 +107,7 @@ def recall(env: Env, keys: tuple[str, ...], limit: int, match: Any) -> int:
     if env.json:
         env.emit(found.to_dict())
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for each in found:
             show_relation(page, each)
         if found.omitted:
@@ -121,7 +121,7 @@ def _tagged(env: Env, report: TagReport, *, verb: str) -> int:
     if env.json:
         env.emit(report.to_dict())
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for each in report.relations:
             show_relation(page, each)
         for missing in report.missing:

@@ -42,7 +42,7 @@ def status(env: Env, sizes: bool) -> int:
 
 
 def _show(env: Env, found: Status) -> None:
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     tokenizer = found.tokenizer or f"not loaded: {found.tokenizer_error or 'unknown reason'}"
     page.fields(
         [

@@ -78,7 +78,7 @@ def tokens(env: Env, words: tuple[str, ...], query: bool, options: tuple[str, ..
     if env.json:
         env.emit({"success": True, "text": source, "tokens": [each._asdict() for each in found]})
         return OK if found else NOTHING
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     for token in found:
         line = Text().append(f"{token.start:>5} {token.end:>5}  ", style="dim")
         line.append(clean(token.text), style="bold cyan")
@@ -196,7 +196,7 @@ def _replace(source: Path, target: Path) -> dict[str, Any]:
 
 
 def _show_check(env: Env, found: dict[str, Any]) -> None:
-    page = Page(env.out)
+    page = Page(env.out, env.zone)
     if found["ok"]:
         page.fields(
             [

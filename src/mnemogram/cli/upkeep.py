@@ -186,7 +186,7 @@ def check(env: Env) -> int:
     if env.json:
         env.emit({"success": report.ok, **report.to_dict()})
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for finding in report.findings:
             _finding(page, finding)
         looked = ", ".join(report.checked)
@@ -224,7 +224,7 @@ def repair(env: Env, apply: bool, backup: Path | None) -> int:
     if env.json:
         env.emit({"success": good, **report.to_dict()})
     else:
-        page = Page(env.out)
+        page = Page(env.out, env.zone)
         for action in report.actions:
             page.line(clean(action))
         for damage in report.beyond_repair:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any, Final
 
 from mnemogram.history import display
@@ -26,11 +27,12 @@ from mnemogram.moments import Time, format_time
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 
-__all__ = ["Listing", "browse", "checked_listing", "missed_day"]
+__all__ = ["SPOKE", "SUMMARY", "Listing", "browse", "checked_listing", "missed_day", "summary"]
 
 MAX_LIMIT: Final = 10
 
-_SUMMARY: Final = (
+#: What :func:`summary` needs of ``sessions AS s``.
+SUMMARY: Final = (
     "s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at,"
     " s.message_count, s.parent_key, s.end_reason, s.id IN (SELECT id FROM undated)"
 )
@@ -39,7 +41,8 @@ SELECT m.id, m.content FROM messages AS m
  WHERE m.session_id = :session AND m.state <> 'rewound' AND {condition}
  ORDER BY m.timestamp, m.id LIMIT 1
 """
-_SPOKE: Final = f"""
+#: SQL: whether anything was said in a session between :after and :before.
+SPOKE: Final = f"""
 EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.state <> 'rewound'
    AND m.timestamp >= coalesce(:after, {-(2**63)})
    AND m.timestamp < coalesce(:before, {2**63 - 1}) AND {{timed}})
@@ -70,13 +73,14 @@ def checked_listing(
     all_sources: bool,
     exclude_sessions: Sequence[str],
     cursor: str | None,
+    timezone: tzinfo | None = None,
 ) -> Listing:
     """Return the arguments of a list of sessions, checked.
 
     Raises:
         InvalidArgument: one of them is out of range or of the wrong type.
     """
-    period = checked_period(after, before)
+    period = checked_period(after, before, timezone)
     wanted = checked_sources(sources, all_sources)
     fingerprint = fingerprint_of("browse", wanted)
     seen: frozenset[int] = frozenset()
@@ -128,7 +132,7 @@ def browse(connection: Connection, listing: Listing) -> BrowseResult:
     left_out = _left_out(connection, listing)
     hints += left_out_hint(left_out)
     hints += missed_day(connection, listing.period)
-    results = tuple(_summary(connection, listing.period, *row) for row in shown)
+    results = tuple(summary(connection, listing.period, *row) for row in shown)
     return BrowseResult(
         success=True,
         mode="browse",
@@ -153,7 +157,7 @@ def _left_out(connection: Connection, listing: Listing) -> dict[str, int]:
     bindings |= {"after": listing.period.after, "before": listing.period.before}
     active = "s.message_count > 0"
     if listing.period.bounded:
-        active = _SPOKE.format(timed=visibility.timed)
+        active = SPOKE.format(timed=visibility.timed)
     counts: dict[str, int] = dict(
         connection.execute(
             f"SELECT s.source, count(*) FROM sessions AS s"
@@ -185,7 +189,7 @@ def _recent(
     bindings["listed"] = json.dumps(sorted(seen))
     for dated in ("NOT IN", "IN"):  # those that have no time come last
         yield from connection.execute(
-            f"SELECT s.last_active_at, {_SUMMARY} FROM sessions AS s"
+            f"SELECT s.last_active_at, {SUMMARY} FROM sessions AS s"
             f" WHERE s.message_count > 0 AND {where}"
             " AND s.id NOT IN (SELECT value FROM json_each(:listed))"
             f" AND s.id {dated} (SELECT id FROM undated)"
@@ -207,7 +211,7 @@ def _active(
     at = (2**63 - 1, 2**63 - 1)
     bindings.setdefault("after", -(2**63))
     statement = (
-        f"SELECT m.id, m.timestamp, {_SUMMARY} FROM ("
+        f"SELECT m.id, m.timestamp, {SUMMARY} FROM ("
         # A query of its own, with a limit: what is passed over is not looked up.
         "  SELECT id FROM messages INDEXED BY messages_by_time"
         "  WHERE timestamp >= :after AND (timestamp, id) < (:time, :id)"
@@ -231,9 +235,10 @@ def _active(
         yield row[1:]
 
 
-def _summary(
+def summary(
     connection: Connection, period: Period, moment: int, session: int, *columns: Any
 ) -> SessionSummary:
+    """Return one session of a list, from a moment and the columns of :data:`SUMMARY`."""
     key, title, source, model, started, active, count, parent, reason, undated = columns
     opening = _opening(connection, session, period)
     return SessionSummary(

@@ -23,6 +23,7 @@ __all__ = [
     "fit_hits",
     "fit_messages",
     "json_bytes",
+    "whole_calls",
 ]
 
 #: Display caps, in code points.
@@ -74,6 +75,11 @@ def _shown_calls(text: str | None, cap: int) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def whole_calls(text: str | None) -> Any:
+    """Return stored tool calls as the JSON value they are, else as their text."""
+    return None if text is None else _shown_calls(text, len(text))
 
 
 def evidence(

@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Literal, cast
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import browsing, display, reading, status, writing
+from mnemogram.history import browsing, display, reading, status, walking, writing
 from mnemogram.history import legacy as legacy_import
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import damage
@@ -30,13 +30,21 @@ from mnemogram.history.models import (
     ScrollResult,
     SearchResult,
     Session,
+    SessionSummary,
     Status,
+    StoredMessage,
     Updated,
 )
+from mnemogram.history.period import checked_period
 from mnemogram.history.redact import Redaction, Redactor
 from mnemogram.history.schema import SCHEMA
 from mnemogram.history.search import discover as search
-from mnemogram.history.search.request import checked_request
+from mnemogram.history.search.request import (
+    checked_request,
+    checked_roles,
+    checked_sources,
+    excluded_sessions,
+)
 from mnemogram.history.upkeep import check as doctor
 from mnemogram.history.upkeep import delete as lifecycle
 from mnemogram.history.upkeep import export
@@ -45,6 +53,7 @@ from mnemogram.history.upkeep.check import CheckReport, RepairReport
 from mnemogram.history.upkeep.delete import Deleted, Expired, Purged
 from mnemogram.history.upkeep.export import Exported, Imported
 from mnemogram.history.upkeep.maintain import Maintained, Maintenance
+from mnemogram.history.walking import Located
 from mnemogram.moments import Time, clamped, to_microseconds
 from mnemogram.sqlite import backup as copies
 from mnemogram.sqlite.database import DEFAULT_BUSY_TIMEOUT, Database
@@ -329,6 +338,8 @@ class History:
         timeout: float = 3.0,
         cursor: str | None = None,
         recency: timedelta | float | None = None,
+        timezone: tzinfo | None = None,
+        estimate: bool = False,
     ) -> SearchResult:
         """Find the conversations that answer a query, one result for each lineage.
 
@@ -341,8 +352,8 @@ class History:
             window: messages shown on each side of a match, 1 to 20.
             after: earliest message time, inclusive: an aware datetime or ISO 8601.
             before: latest message time, exclusive. As a string, a date alone means the
-                end of that day (UTC), so that one day as both bounds is that day; two
-                different dates are taken as they stand, from the first up to the second.
+                end of that day, so that one day as both bounds is that day; two different
+                dates are taken as they stand, from the first up to the second.
             sources: only sessions of these sources; ``subagent``, ``tool`` and ``kanban``
                 are found by name only.
             all_sources: sessions of every source, in place of ``sources``.
@@ -355,6 +366,9 @@ class History:
             recency: a half-life, as timedelta or in days: a match that is so much older
                 than the newest one counts half. Without it age decides between equals,
                 and between short messages that say nearly the same.
+            timezone: that of bounds written without one; UTC by default.
+            estimate: count how many conversations match, into ``about``, as far as that
+                is soon done.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -378,6 +392,8 @@ class History:
             cursor=cursor,
             budget=self._budget,
             recency=recency,
+            timezone=timezone,
+            estimate=estimate,
         )
         with self._database.read(timeout=timeout) as connection:
             outcome = search.outcome_of(connection, request)
@@ -410,19 +426,150 @@ class History:
                 reading.scroll(connection, session, around, window=window, budget=self._budget),
             )
 
-    def read(self, session: str, *, timeout: float = READ_TIMEOUT) -> ReadResult:
-        """Return the first 20 and the last 10 messages of a session.
+    def read(
+        self,
+        session: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        timeout: float = READ_TIMEOUT,
+    ) -> ReadResult:
+        """Return the first 20 and the last 10 messages of a session, or a page of it.
+
+        Long messages are shown cut; :meth:`messages` gives all of them whole.
 
         Args:
             session: the session's id.
+            limit: so many messages from the beginning, or from ``cursor`` on, 1 to 200.
+            cursor: the ``cursor`` of an earlier answer, to go on after its first messages.
             timeout: seconds for the whole request.
 
         Raises:
             NotFound: no such session.
+            InvalidArgument: an argument is out of range.
             QueryTimeout: the time passed.
         """
         with self._database.read(timeout=timeout) as connection:
-            return damage.noted(connection, reading.read(connection, session, budget=self._budget))
+            page = reading.read(
+                connection, session, budget=self._budget, limit=limit, cursor=cursor
+            )
+            return damage.noted(connection, page)
+
+    def messages(
+        self,
+        session: str | None = None,
+        *,
+        start: int | None = None,
+        roles: Sequence[Role] = ("user", "assistant", "tool"),
+        after: Time | None = None,
+        before: Time | None = None,
+        sources: Sequence[str] | None = None,
+        all_sources: bool = False,
+        exclude_sessions: Sequence[str] = (),
+        newest_first: bool = False,
+        timezone: tzinfo | None = None,
+    ) -> Iterator[StoredMessage]:
+        """Give stored messages one after another, whole, in the order of their time.
+
+        Memory is bounded, however many there are, and nothing is held open between two of
+        them. What was rewound is left out.
+
+        Args:
+            session: only those of this session, of whatever source it is.
+            start: id of the message to begin with.
+            roles: whose messages.
+            after, before: bounds of message time, as for :meth:`search`.
+            sources, all_sources, exclude_sessions: as for :meth:`browse`.
+            newest_first: from the last one back.
+            timezone: that of bounds written without one; UTC by default.
+
+        Raises:
+            InvalidArgument: an argument is out of range.
+            NotFound: no such session or message, when the first one is asked for.
+        """
+        selection = walking.Selection(
+            period=checked_period(after, before, timezone),
+            sources=checked_sources(sources, all_sources or session is not None),
+            exclude_sessions=excluded_sessions(exclude_sessions),
+            roles=checked_roles(roles),
+        )
+        return walking.messages(
+            self._database, selection, session=session, start=start, newest_first=newest_first
+        )
+
+    def sessions(
+        self,
+        *,
+        after: Time | None = None,
+        before: Time | None = None,
+        sources: Sequence[str] | None = None,
+        all_sources: bool = False,
+        exclude_sessions: Sequence[str] = (),
+        title: str | None = None,
+        newest_first: bool = True,
+        timezone: tzinfo | None = None,
+    ) -> Iterator[SessionSummary]:
+        """Give sessions one after another, the last active first, in bounded memory.
+
+        Args:
+            after, before, sources, all_sources, exclude_sessions: as for :meth:`browse`.
+            title: words that the title holds.
+            newest_first: False for the first active first.
+            timezone: that of bounds written without one; UTC by default.
+
+        Raises:
+            InvalidArgument: an argument is out of range.
+        """
+        selection = self._selected(
+            after, before, sources, all_sources, exclude_sessions, title, timezone
+        )
+        return walking.sessions(self._database, selection, newest_first=newest_first)
+
+    def count_sessions(
+        self,
+        *,
+        after: Time | None = None,
+        before: Time | None = None,
+        sources: Sequence[str] | None = None,
+        all_sources: bool = False,
+        exclude_sessions: Sequence[str] = (),
+        title: str | None = None,
+        timezone: tzinfo | None = None,
+    ) -> int:
+        """Return how many sessions :meth:`sessions` gives with these arguments."""
+        selection = self._selected(
+            after, before, sources, all_sources, exclude_sessions, title, timezone
+        )
+        return walking.count_sessions(self._database, selection)
+
+    @staticmethod
+    def _selected(
+        after: Time | None,
+        before: Time | None,
+        sources: Sequence[str] | None,
+        all_sources: bool,
+        exclude_sessions: Sequence[str],
+        title: str | None,
+        zone: tzinfo | None,
+    ) -> walking.Selection:
+        return walking.Selection(
+            period=checked_period(after, before, zone),
+            sources=checked_sources(sources, all_sources),
+            exclude_sessions=excluded_sessions(exclude_sessions),
+            title=title or None,
+        )
+
+    def locate(self, name: str) -> Located:
+        """Return the session that somebody means who types a name.
+
+        That is its id; ``#12`` or ``12``, the number of one of its messages; a beginning
+        of its id that no other has; or its title.
+
+        Raises:
+            NotFound: nothing is called so.
+            InvalidArgument: several are.
+        """
+        return walking.locate(self._database, name)
 
     def _outline(self, session: str) -> list[tuple[str, str, str | None, str]]:
         """Return uid, role, call id and state of every message that was not undone."""
@@ -440,6 +587,7 @@ class History:
         exclude_sessions: Sequence[str] = (),
         cursor: str | None = None,
         timeout: float = READ_TIMEOUT,
+        timezone: tzinfo | None = None,
     ) -> BrowseResult:
         """Return the sessions that were active last, or in a period, the newest first.
 
@@ -455,6 +603,7 @@ class History:
             exclude_sessions: ids of sessions to leave out, with their lineages.
             cursor: the ``cursor`` of an earlier answer, to go on after it.
             timeout: seconds for the whole request.
+            timezone: that of bounds written without one; UTC by default.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -468,6 +617,7 @@ class History:
             all_sources=all_sources,
             exclude_sessions=exclude_sessions,
             cursor=cursor,
+            timezone=timezone,
         )
         with self._database.read(timeout=timeout) as connection:
             return damage.noted(connection, browsing.browse(connection, listing))

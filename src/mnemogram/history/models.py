@@ -27,6 +27,7 @@ __all__ = [
     "SessionSummary",
     "State",
     "Status",
+    "StoredMessage",
     "Updated",
 ]
 
@@ -196,6 +197,30 @@ class EvidenceMessage(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMessage(Value):
+    """A message as it is stored, whole.
+
+    Attributes:
+        id: the store's id.
+        session_id: the session it belongs to.
+        timestamp: ISO 8601 in UTC; None where nobody knows it.
+    """
+
+    id: int
+    session_id: str
+    uid: str
+    role: Role
+    timestamp: str | None
+    state: State
+    provenance: str
+    content: str
+    tool_name: str | None
+    tool_call_id: str | None
+    tool_calls: Any
+    tool_status: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit(Value):
     """One conversation that answers the query, by its best message.
 
@@ -255,6 +280,9 @@ class SearchResult(Value):
         cursor: pass it to the next search to go on after these results.
         found_by: the routes of the results, in their order.
         left_out: hidden sources that match too, and how many conversations of each.
+        about: how many conversations match, those of earlier pages left out; None where
+            it was not counted.
+        about_exact: whether that is the number, and not the least that it can be.
     """
 
     success: bool
@@ -273,6 +301,8 @@ class SearchResult(Value):
     cursor: str | None
     found_by: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    about: int | None = None
+    about_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +323,13 @@ class ScrollResult(Value):
 
 @dataclass(frozen=True, slots=True)
 class ReadResult(Value):
-    """The beginning and the end of a session."""
+    """The beginning and the end of a session, or a page of it.
+
+    Attributes:
+        message_count: messages of the session.
+        omitted: how many of them are not here.
+        cursor: pass it to the next read to go on where the first messages end.
+    """
 
     success: bool
     mode: Literal["read"]
@@ -307,6 +343,7 @@ class ReadResult(Value):
     messages: tuple[EvidenceMessage, ...]
     omitted: int
     hint: str | None = None
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

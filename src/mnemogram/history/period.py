@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
 from mnemogram.errors import InvalidArgument
@@ -47,21 +47,26 @@ def as_date(value: object) -> date | None:
         return None
 
 
-def checked_period(after: Time | None, before: Time | None) -> Period:
+def checked_period(after: Time | None, before: Time | None, zone: tzinfo | None = None) -> Period:
     """Return the period that two bounds mean.
 
-    ``after`` is inclusive and ``before`` exclusive. A date alone (``2026-03-01``, UTC) as
+    ``after`` is inclusive and ``before`` exclusive. A date alone (``2026-03-01``) as
     ``before`` means the end of that day, so that one day as both bounds is that day. Only
     two different dates are taken as they stand: from the first up to the second.
+
+    Args:
+        after, before: the bounds.
+        zone: that of dates and times written without one; UTC by default.
 
     Raises:
         InvalidArgument: a bound is no time, or nothing can lie between the two.
     """
-    period = _period(after, before)
+    zone = timezone.utc if zone is None else zone
+    period = _period(after, before, zone)
     if period.after is None or period.before is None or period.after < period.before:
         return period
     hint = "after is the earliest time, before the latest"
-    exchanged = _period(before, after)
+    exchanged = _period(before, after, zone)
     if exchanged.after is not None and exchanged.before is not None:
         if exchanged.after < exchanged.before:
             hint += f"; exchange them: after {_written(before)}, before {_written(after)}."
@@ -71,16 +76,19 @@ def checked_period(after: Time | None, before: Time | None) -> Period:
     raise InvalidArgument("after is not earlier than before", hint=hint)
 
 
-def _period(after: Time | None, before: Time | None) -> Period:
+def _period(after: Time | None, before: Time | None, zone: tzinfo) -> Period:
     first, last = as_date(after), as_date(before)
-    start = None if after is None else clamped(unbounded_microseconds(after, "after"))
-    end = None if before is None else clamped(unbounded_microseconds(before, "before"))
+    start = None if after is None else clamped(unbounded_microseconds(after, "after", zone))
+    end = None if before is None else clamped(unbounded_microseconds(before, "before", zone))
     if end is None or last is None:
         return Period(start, end)
+    following = None if last == date.max else last + timedelta(days=1)
     if first is not None and first < last:
-        following = None if last == date.max else last + timedelta(days=1)
         return Period(start, end, following)
-    return Period(start, min(end + DAY, LATEST))
+    if following is None:
+        return Period(start, LATEST)
+    # The next midnight: a day on which clocks are set is no 24 hours.
+    return Period(start, clamped(unbounded_microseconds(following.isoformat(), "before", zone)))
 
 
 def _written(bound: Time | None) -> str:

@@ -31,6 +31,8 @@ READ_FIRST: Final = 20
 READ_LAST: Final = 10
 MAX_WINDOW: Final = 20
 MAX_LIMIT: Final = 10
+#: Most messages of one page of a session.
+MAX_READ: Final = 200
 
 #: Where a message stands in its session: its time and its id.
 Place = tuple[int, int]
@@ -223,22 +225,39 @@ def scroll(
     return replace(result, messages=fitted, hint=_budget_hint(shortened))
 
 
-def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
-    """Return the first 20 and the last 10 messages of a session.
+def read(
+    connection: Connection,
+    session: str,
+    *,
+    budget: int,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> ReadResult:
+    """Return the first 20 and the last 10 messages of a session, or some after a cursor.
+
+    Args:
+        limit: so many messages from the beginning, or from the cursor on.
+        cursor: goes on after an earlier answer.
 
     Raises:
         NotFound: no such session.
+        InvalidArgument: not a cursor of a read.
     """
+    if limit is not None:
+        limit = checked_int(limit, "limit", 1, MAX_READ)
+    start = BEGINNING if cursor is None else _place_of_cursor(cursor)
     found = connection.execute(_SESSION, (session,)).fetchone()
     if found is None:
         raise NotFound(f"no session {session!r}")
     row_id = found[0]
-    first = rows_after(connection, row_id, BEGINNING, READ_FIRST)
-    edge = place_of(first[-1]) if first else BEGINNING
+    first = rows_after(connection, row_id, start, limit or READ_FIRST)
+    edge = place_of(first[-1]) if first else start
+    whole = limit is None and cursor is None
     total = shown_count(connection, row_id)
-    last = rows_before(connection, row_id, END, READ_LAST) if total > len(first) else []
+    last = rows_before(connection, row_id, END, READ_LAST) if whole and total > len(first) else []
     last = [row for row in last if place_of(row) > edge]
     omitted = total - len(first) - len(last)
+    more = bool(rows_after(connection, row_id, edge, 1)) if not whole else omitted > 0
     result = ReadResult(
         success=True,
         mode="read",
@@ -251,14 +270,25 @@ def read(connection: Connection, session: str, *, budget: int) -> ReadResult:
         message_count=total,
         messages=(),
         omitted=omitted,
+        cursor=f"{edge[0]}.{edge[1]}" if more else None,
     )
     messages = tuple(display.evidence(row, display.READ_CHARS) for row in (*first, *last))
     fitted, shortened = display.fit_messages(messages, budget, display.json_bytes(result) + 200)
     hint = _budget_hint(shortened)
-    if omitted:
+    if omitted and whole:
         middle = f"{omitted} messages in the middle are left out: scroll from message {edge[1]}."
         hint = middle if hint is None else f"{middle} {hint}"
     return replace(result, messages=fitted, hint=hint)
+
+
+def _place_of_cursor(cursor: str) -> Place:
+    try:
+        time, _, row_id = cursor.partition(".")
+        return int(time), int(row_id)
+    except (ValueError, AttributeError) as error:
+        raise InvalidArgument(
+            "cursor is not one of a read", hint="Leave the cursor out, or repeat that of a read."
+        ) from error
 
 
 def _budget_hint(shortened: bool) -> str | None:

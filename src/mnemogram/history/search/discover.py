@@ -33,6 +33,8 @@ __all__ = ["Outcome", "discover", "outcome_of"]
 _TITLES_SHARE: Final = 0.5
 #: Share of the remaining time for looking at what is left out of an answer.
 _ELSEWHERE_SHARE: Final = 0.2
+#: Share of the remaining time for counting what an answer does not show.
+_COUNTING_SHARE: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,7 @@ def _discover(
         cursor = encode_cursor(request.fingerprint, seen, request.period)
         if cursor is None:
             hints.append(f"More than {MAX_SEEN} conversations match: narrow the search to go on.")
+    about, about_exact = _count(searcher, answer, titles)
     limit_reached = not found.exhausted and lineages_of(found.candidates) > 0
     result = SearchResult(
         success=True,
@@ -153,6 +156,8 @@ def _discover(
         cursor=cursor,
         found_by=tuple(dict.fromkeys(hit.found_by for hit in hits)),
         left_out=elsewhere.counts(),
+        about=about,
+        about_exact=about_exact,
     )
     overhead = display.json_bytes(result) + 400
     fitted, shortened = display.fit_hits(hits, request.budget, overhead)
@@ -170,6 +175,43 @@ def _titles(searcher: Searcher, query: q.Query, answer: Answer) -> list[TitleHit
         searcher.connection.check_deadline()
         answer.found.complete = False
         return []
+
+
+def _count(
+    searcher: Searcher, answer: Answer, titles: Sequence[TitleHit]
+) -> tuple[int | None, bool]:
+    """Return how many conversations match, and whether that is the exact number.
+
+    Where candidates were left unexamined, None unless it was asked for.
+    """
+    found = answer.found
+    known = {each.session.root for each in found.candidates}
+    known |= {each.session.root for each in titles}
+    if found.exhausted:
+        return len(known), found.complete
+    if not searcher.request.estimate:
+        return None, False
+    if searcher.strictly is None:
+        return len(known), False
+    state, expression, check = searcher.strictly
+    where, bindings = searcher.visibility.predicate()
+    statement = (
+        f"SELECT s.root_id FROM {state.name}"
+        f" CROSS JOIN messages AS m ON m.id = {state.name}.rowid"
+        " CROSS JOIN sessions AS s ON s.id = m.session_id"
+        f" WHERE {state.name} MATCH :expression AND {where}"
+    )
+    try:
+        with share_of_deadline(searcher.connection, _COUNTING_SHARE):
+            for (root,) in searcher.connection.execute(
+                statement, {**bindings, "expression": expression}
+            ):
+                known.add(root)
+    except (QueryTimeout, apsw.InterruptError):
+        searcher.connection.check_deadline()
+        return len(known), False
+    # What the index finds too much of is looked at only as far as it is shown.
+    return len(known), check is None and found.complete
 
 
 def _elsewhere(searcher: Searcher) -> Elsewhere:

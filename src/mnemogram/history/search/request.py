@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
@@ -17,7 +17,14 @@ from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.history.search.visibility import decode_cursor, resumed_period
 from mnemogram.moments import Time
 
-__all__ = ["Request", "checked_request", "checked_sources", "excluded_sessions", "fingerprint_of"]
+__all__ = [
+    "Request",
+    "checked_request",
+    "checked_roles",
+    "checked_sources",
+    "excluded_sessions",
+    "fingerprint_of",
+]
 
 SORTS: Final = ("relevance", "newest", "oldest")
 DETAILS: Final = ("adaptive", "full")
@@ -43,6 +50,7 @@ class Request:
     fingerprint: str
     budget: int
     recency: int | None = None
+    estimate: bool = False
 
     @property
     def narrowed(self) -> list[str]:
@@ -112,6 +120,20 @@ def checked_sources(value: Any, all_sources: bool) -> tuple[str, ...] | None:
     return sources
 
 
+def checked_roles(value: Any) -> tuple[str, ...]:
+    """Return whose messages are wanted.
+
+    Raises:
+        InvalidArgument: they are no list of roles, or none.
+    """
+    roles = _strings(value, "roles")
+    for role in roles:
+        _one_of(role, "roles", ROLES)
+    if not roles:
+        raise InvalidArgument("roles is empty", hint=f"Name some of {', '.join(ROLES)}.")
+    return roles
+
+
 def _half_life(value: Any) -> int | None:
     """Return a half-life in microseconds."""
     if value is None:
@@ -152,6 +174,8 @@ def checked_request(
     cursor: str | None,
     budget: int,
     recency: timedelta | float | None = None,
+    timezone: tzinfo | None = None,
+    estimate: bool = False,
 ) -> Request:
     """Return the arguments of a search, checked.
 
@@ -169,15 +193,11 @@ def checked_request(
             f"timeout must be more than 0 and at most {MAX_TIMEOUT:.0f} seconds, not {timeout}",
             hint="3.0 is usual.",
         )
-    wanted_roles = _strings(roles, "roles")
-    for role in wanted_roles:
-        _one_of(role, "roles", ROLES)
-    if not wanted_roles:
-        raise InvalidArgument("roles is empty", hint=f"Name some of {', '.join(ROLES)}.")
+    wanted_roles = checked_roles(roles)
     excluded = excluded_sessions(exclude_sessions)
     if current_session is not None and not isinstance(current_session, str):
         raise InvalidArgument("current_session must be a session's id", hint="")
-    period = checked_period(after, before)
+    period = checked_period(after, before, timezone)
     wanted_sources = checked_sources(sources, all_sources)
     order = _one_of(sort, "sort", SORTS)
     fingerprint = fingerprint_of(query, sorted(wanted_roles), order, wanted_sources)
@@ -200,4 +220,5 @@ def checked_request(
         fingerprint=fingerprint,
         budget=budget,
         recency=_half_life(recency),
+        estimate=bool(estimate),
     )
