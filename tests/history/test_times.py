@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mnemogram import History, InvalidArgument, Message, Session
-from mnemogram.cli.render import local_time
+from mnemogram.cli.zone import Zone
 from mnemogram.moments import format_time
 from mnemogram.tools import session_search_tool
 from tests.history.support import finish, raw
@@ -58,7 +58,7 @@ def test_the_ends_of_the_calendar_are_times_like_others(history: History, time: 
     assert history.search("pear").count == 1
     assert history.browse().count == 2
     assert (history.read("t").messages[0].timestamp or "").startswith(("0001-01", "9999-12"))
-    assert local_time(history.read("t").started_at)
+    assert Zone().show(history.read("t").started_at)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
@@ -73,7 +73,7 @@ def test_whatever_is_stored_as_a_time_can_be_read(history: History, moment: int)
     for sort in ("relevance", "newest", "oldest"):
         found = history.search("apple", sort=sort)  # type: ignore[arg-type]
         assert found.count == 1
-    assert local_time(found.results[0].when)
+    assert Zone().show(found.results[0].when)
     assert history.scroll("s", 1).messages
     assert history.read("s").messages
     assert history.browse().count == 1
