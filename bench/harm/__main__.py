@@ -19,6 +19,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,7 +43,11 @@ def isolated(work: Callable[[Path], Report], about: str) -> Report:
         log = open(folder.with_suffix(".log"), "w")  # noqa: SIM115
         faulthandler.enable(log)
         faulthandler.dump_traceback_later(_GIVEN_UP, exit=True, file=log)
-        sender.send(work(folder))
+        try:
+            sender.send(work(folder))
+        except Exception:
+            words = traceback.format_exc()[-1_000:]
+            sender.send(Report(1, {"failed": 1}, [f"{about}: {words}"]))
         sender.close()
         faulthandler.cancel_dump_traceback_later()
 

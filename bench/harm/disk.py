@@ -70,10 +70,11 @@ class Shim(apsw.VFS):
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
-        super().__init__("mnemogram_harm", "", makedefault=True)
+        self.base = apsw.vfs_names()[0]
+        super().__init__("mnemogram_harm", self.base, makedefault=True)
 
     def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:
-        file = File("", name, flags)
+        file = File(self.base, name, flags)
         file.disk = self.disk
         return file
 

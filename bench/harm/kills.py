@@ -40,7 +40,10 @@ def _work(name: str, history: History, folder: Path) -> Any:
     if name == "repair":
         with history._database.write() as connection:
             connection.execute("UPDATE sessions SET message_count = 7")
-            connection.execute("DELETE FROM messages_fts_cjk_data WHERE id > 20")
+            connection.execute(
+                "INSERT INTO messages_fts_cjk (messages_fts_cjk, rowid, content)"
+                " VALUES ('delete', 1, 'what is not there')"
+            )
         return history.repair(dry_run=False, backup=folder / f"before-{os.getpid()}.db")
     while history.maintain(batch_size=20).more:
         pass

@@ -137,7 +137,7 @@ def test_the_copy_just_made_is_kept_whatever_the_clock_said_before(tmp_path: Pat
 def test_a_copy_that_another_process_is_writing_is_left_alone(tmp_path: Path) -> None:
     with SceneMemory.open(tmp_path / "memory.db") as memory:
         (one,) = memory.commit([Triple("a", "is", "b")]).relation_ids
-        alive = tmp_path / ".memory.db.backup-20260101T000000.000000Z.aaaa.partial"
+        alive = tmp_path / ".memory.db.backup-20260101T000000Z.aaaaaaaaaaaa.mnemogram.partial"
         dead = alive.with_name(alive.name.replace("aaaa", "bbbb"))
         dead.write_bytes(b"canary")
         Path(f"{dead}-journal").write_bytes(b"canary")
@@ -154,7 +154,7 @@ def test_a_copy_that_another_process_is_writing_is_left_alone(tmp_path: Path) ->
 def test_forgetting_reaches_what_a_killed_copy_left(tmp_path: Path) -> None:
     with SceneMemory.open(tmp_path / "memory.db") as memory:
         (one,) = memory.commit([Triple("canary", "is", "b")]).relation_ids
-        left = tmp_path / ".memory.db.backup-20260101T000000.000000Z.aaaa.partial"
+        left = tmp_path / ".memory.db.backup-20260101T000000Z.aaaaaaaaaaaa.mnemogram.partial"
         left.write_bytes(b"canary")
         assert memory.forget(relation_ids=[one]).counts["backups"] == 1
     assert not any(b"canary" in each.read_bytes() for each in tmp_path.iterdir())

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from mnemogram.cli.status import size
 from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.history.upkeep.check import Finding
 from mnemogram.history.upkeep.maintain import SHORTEST_PAUSE, Maintenance
+from mnemogram.sqlite.backup import publish, sweep, unfinished
 
 __all__ = ["backup", "check", "export", "maintain", "repair"]
 
@@ -157,18 +157,11 @@ def written(path: Path, overwrite: bool, write: Callable[[Any], Any]) -> Any:
     if path.exists() and not overwrite:
         raise InvalidArgument(f"{path} exists", hint="Name another file, or add --overwrite.")
     try:
-        # NamedTemporaryFile makes the file with mode 0600.
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=".new-", delete=False
-        ) as stream:
-            try:
+        sweep(path.parent)
+        with unfinished(path) as partial:
+            with open(partial, "w", encoding="utf-8", newline="\n") as stream:
                 result = write(stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            except BaseException:
-                os.unlink(stream.name)
-                raise
-        os.replace(stream.name, path)
+            publish(partial, path)
     except OSError as error:
         raise StorageUnavailable(
             f"cannot write {path}: {error.strerror or error}",

@@ -9,13 +9,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+import apsw
+
 from mnemogram.errors import MnemogramError, QueryTimeout, StorageUnavailable
 from mnemogram.history.index import build as building
 from mnemogram.history.index import damage
 from mnemogram.history.index import state as indexes
 from mnemogram.sqlite.database import Connection, Database
 
-__all__ = ["HistoryFile"]
+__all__ = ["HistoryFile", "is_full"]
 
 #: Seconds that a reader waits for the write lock to report damage.
 _PATIENCE: Final = 0.25
@@ -34,6 +36,15 @@ def _help(connection: Connection) -> None:
         building.step(connection, name, max_rows=_HELP_ROWS, max_bytes=_HELP_BYTES)
 
 
+def is_full(error: BaseException | None) -> bool:
+    """Whether an error says that the disk is full."""
+    while error is not None:
+        if isinstance(error, apsw.FullError):
+            return True
+        error = error.__cause__
+    return False
+
+
 class HistoryFile:
     """One history file, and how it is written.
 
@@ -46,6 +57,7 @@ class HistoryFile:
         database: the open file.
         merged: for each index, what its segments were when nothing was left to merge.
         index_work_due: whether the last write left an index something to do.
+        next_sweep: when upkeep next looks for unfinished copies, on the monotonic clock.
         next_help: when an append next helps an index along, on the monotonic clock.
     """
 
@@ -55,6 +67,7 @@ class HistoryFile:
         self.database = database
         self.merged: dict[str, bytes] = {}
         self._blamed: Counter[str] = Counter()
+        self.next_sweep = 0.0
         self.index_work_due = False
         self.next_help = time.monotonic() + HELP_INTERVAL
         # What the host chose is stored with the first write, and then is the file's: the
@@ -74,6 +87,8 @@ class HistoryFile:
     def write(self, work: Callable[[Connection], _T]) -> _T:
         """Run ``work`` in a write transaction that keeps the indexes in step.
 
+        On a full disk once more, over what the WAL held.
+
         Where an FTS table turns out to be damaged, the write is made again with that
         table detached. Which one it is shows by trying, not by what the error says:
         see ``may_be_index_damage``. Where no table is to blame, the first error stands.
@@ -83,6 +98,14 @@ class HistoryFile:
         the work would succeed and destroy it. One that fails again after it was built anew
         is not to blame alone, and is left as it is.
         """
+        try:
+            return self._write(work)
+        except StorageUnavailable as error:
+            if not is_full(error) or not self.database.make_room():
+                raise
+        return self._write(work)
+
+    def _write(self, work: Callable[[Connection], _T]) -> _T:
         try:
             return self._attempt(work, ())
         except damage.StepFailed as error:

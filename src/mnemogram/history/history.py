@@ -646,7 +646,7 @@ class History:
         """
         if not isinstance(session, str) or not session.strip():
             raise InvalidArgument("session id is blank", hint="Pass the id of the session.")
-        return self._file.write(lambda connection: lifecycle.delete_session(connection, session))
+        return lifecycle.delete(self._file, session)
 
     def revive_session(self, session: str) -> bool:
         """Let a session that was deleted begin anew under the same id.

@@ -56,9 +56,9 @@ INSERT INTO messages (session_id, role, timestamp, substring, index_bytes, uid, 
                       tool_call_id, tool_name, tool_status, tool_calls, content)
 VALUES (:session_id, :role, :timestamp, :substring, :index_bytes, :uid, :provenance,
         :tool_call_id, :tool_name, :tool_status, :tool_calls, :content)
-ON CONFLICT (session_id, uid) DO NOTHING
 RETURNING id
 """
+_KNOWN: Final = "SELECT id FROM messages WHERE session_id = ? AND uid = ?"
 
 
 # --- values ----------------------------------------------------------------------------
@@ -470,8 +470,9 @@ def _add(
             continue
         row["session_id"] = row_id
         row["substring"] = int(searchable and row["role"] != "tool")
-        new = connection.one(_INSERT, row)
-        if new is not None:
+        # Asked first: an insert that meets a conflict uses up an id all the same.
+        if connection.one(_KNOWN, (row_id, row["uid"])) is None:
+            new = connection.one(_INSERT, row)
             done.inserted += 1
             if row["untimed"]:
                 connection.execute("INSERT INTO untimed (id) VALUES (?)", (new,))

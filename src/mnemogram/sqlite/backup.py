@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import sys
@@ -21,12 +22,25 @@ from mnemogram.sqlite.files import file_errors
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["backup", "is_whole", "remove_copy", "sweep"]
+__all__ = [
+    "backup",
+    "copy_to",
+    "is_whole",
+    "left_behind",
+    "publish",
+    "remove_copy",
+    "sweep",
+    "unfinished",
+]
 
 #: Pages that a backup copies between two looks at the clock.
 _PAGES: Final = 1_000
 _SIDE_FILES: Final = ("-journal", "-wal", "-shm")
-_PARTIAL: Final = ".partial"
+#: Nobody else names a file so, wherever it lies.
+_PARTIAL: Final = ".mnemogram.partial"
+_UNFINISHED: Final = re.compile(
+    r"(\..+\.[0-9a-f]{12}" + re.escape(_PARTIAL) + r")(?:-journal|-wal|-shm)?"
+)
 _HEADER: Final = 100
 
 
@@ -62,29 +76,45 @@ def backup(
         raise InvalidArgument(
             f"{target} exists already", hint="Name another file, or pass overwrite=True."
         )
-    sweep(target.parent, target.name)
-    with _partial(target) as partial:
-        with database.read() as source:
-            source.one("SELECT count(*) FROM sqlite_schema")  # the snapshot begins
-            copy = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
-            try:
-                with copy.backup("main", source, "main") as copying:
-                    while not copying.done:
-                        copying.step(_PAGES)
-                        if progress is not None:
-                            progress(copying.page_count - copying.remaining, copying.page_count)
-                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-            finally:
-                copy.close()
-        with file_errors(target, "write"):
-            _sync(partial)
-            os.replace(partial, target)
-            _sync(target.parent)
+    sweep(target.parent)
+    with unfinished(target) as partial:
+        copy_to(database, partial, progress=progress)
+        publish(partial, target)
     return target
 
 
+def copy_to(
+    database: Database, path: Path, *, progress: Callable[[int, int], Any] | None = None
+) -> None:
+    """Copy the file as it is now over one that is there: of one moment, without a WAL."""
+    with database.read() as source:
+        source.one("SELECT count(*) FROM sqlite_schema")  # the snapshot begins
+        copy = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            with copy.backup("main", source, "main") as copying:
+                while not copying.done:
+                    copying.step(_PAGES)
+                    if progress is not None:
+                        progress(copying.page_count - copying.remaining, copying.page_count)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        finally:
+            copy.close()
+
+
+def publish(partial: Path, target: Path) -> None:
+    """Give a file that is whole its name, on the disk too.
+
+    Raises:
+        StorageUnavailable: it cannot be written.
+    """
+    with file_errors(target, "write"):
+        _sync(partial)
+        os.replace(partial, target)
+        _sync(target.parent)
+
+
 @contextmanager
-def _partial(target: Path) -> Iterator[Path]:
+def unfinished(target: Path) -> Iterator[Path]:
     """Give a new private file beside ``target``, locked while it is worked on.
 
     What is left of it when the block ends is removed; after a kill, :func:`sweep` does that.
@@ -108,8 +138,8 @@ def _partial(target: Path) -> Iterator[Path]:
             os.close(held)
 
 
-def sweep(directory: Path, name: str) -> int:
-    """Remove what killed backups to a name, or to names that begin so, left behind.
+def sweep(directory: Path, name: str = "") -> int:
+    """Remove what killed backups left behind: to a name or names that begin so, or to any.
 
     One that is being written is locked, and left alone.
 
@@ -117,20 +147,28 @@ def sweep(directory: Path, name: str) -> int:
         How many there were.
     """
     removed = 0
-    with suppress(OSError):  # what cannot be looked at is left for another time
-        for entry in list(os.scandir(directory)):
-            if not (entry.name.startswith(f".{name}") and entry.name.endswith(_PARTIAL)):
-                continue
-            path = directory / entry.name
-            if entry.is_file(follow_symlinks=False) and _is_left(path):
+    for path in left_behind(directory, name):
+        with suppress(OSError):  # what cannot be looked at is left for another time
+            if _is_left(path):
                 remove_copy(path)
                 removed += 1
     return removed
 
 
+def left_behind(directory: Path, name: str = "") -> list[Path]:
+    """Return the unfinished copies to a name, or names that begin so, also living ones."""
+    found = set()
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            shape = _UNFINISHED.fullmatch(entry.name)
+            if shape and entry.name.startswith(f".{name}") and entry.is_file(follow_symlinks=False):
+                found.add(directory / shape[1])
+    return sorted(found)
+
+
 def _is_left(partial: Path) -> bool:
     """Return whether nobody works on a partial copy."""
-    if sys.platform != "win32":  # there, what is in use cannot be removed
+    if partial.exists() and sys.platform != "win32":  # there, what is in use cannot be removed
         try:
             held = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW)
         except OSError:
@@ -182,7 +220,7 @@ def _has_content(path: str) -> bool:
 
 def remove_copy(path: Path) -> None:
     """Remove a copy and what SQLite may have left beside it."""
-    for suffix in ("", *_SIDE_FILES):
+    for suffix in (*_SIDE_FILES, ""):
         with suppress(FileNotFoundError):
             os.unlink(f"{path}{suffix}")
 

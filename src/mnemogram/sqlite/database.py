@@ -45,9 +45,11 @@ from mnemogram.sqlite.connection import (
 from mnemogram.sqlite.files import (
     close_to_others,
     file_errors,
+    identity,
     network_file_system,
     private_directory,
     private_file,
+    regular_file,
     user_directory,
     user_key,
 )
@@ -76,6 +78,8 @@ JOURNAL_SIZE_LIMIT: Final = 6 * 1024 * 1024
 #: What code raises that meets a value it cannot know, and seconds to look for the reason.
 _UNEXPECTED: Final = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 _LOOKING: Final = 10.0
+#: Seconds to wait for readers where the disk is full.
+_ROOM_PATIENCE: Final = 1.0
 #: Seconds that a writer pauses after a commit while others were met at the lock lately.
 _COURTESY: Final = 0.002
 
@@ -174,11 +178,11 @@ class Database:
         self._readers = 0
         self._writing = 0
         self._writer: Connection | None = None
+        self._identity: tuple[int, int] | None = None
         self._tokenizer_error: str | None = "not loaded"
         self.last_used = time.monotonic()
         self._leases = threading.BoundedSemaphore(MAX_READERS)
         descriptors.with_room(self, self._open)
-        self._identity = self._file_identity()
         descriptors.register(self)
 
     # -- opening
@@ -194,6 +198,7 @@ class Database:
                 self._leaves_nothing = can_write
         else:
             private_file(self.path)
+        self._identity = regular_file(self.path)
         try:
             with translated():
                 self._writer = self._connect(prepare=True)
@@ -438,6 +443,23 @@ class Database:
             finally:
                 self._drop_unfinished()
 
+    def make_room(self) -> bool:
+        """Write the WAL into the file, so that what comes next is written over it.
+
+        On a full disk that is the room there is. Readers are hardly waited for.
+
+        Returns:
+            Whether the WAL begins anew.
+        """
+        if self.journal_mode != "wal":
+            return False
+        try:
+            with self.exclusive() as connection, deadline(connection, _ROOM_PATIENCE):
+                ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        except (StorageUnavailable, QueryTimeout):
+            return False
+        return not busy
+
     def _drop_unfinished(self) -> None:
         """Close the writer where a statement outlived its transaction.
 
@@ -547,19 +569,12 @@ class Database:
     @property
     def is_current(self) -> bool:
         """Whether the path still leads to the file that was opened, by this process."""
-        return not self.is_forked and self._file_identity() == self._identity
+        return not self.is_forked and identity(self.path) == self._identity
 
     @property
     def is_forked(self) -> bool:
         """Whether another process opened it, of which this one was forked."""
         return os.getpid() != self._process
-
-    def _file_identity(self) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -569,7 +584,7 @@ class Database:
                 f"{self.path} was opened by the process that this one was forked from",
                 hint="Open the store after the fork: SQLite connections cannot be shared.",
             )
-        if self._file_identity() != self._identity:
+        if identity(self.path) != self._identity:
             raise StorageUnavailable(
                 f"{self.path} was moved, deleted or replaced while it was open",
                 hint="Close the store and open it again; nothing was written to the new file.",
@@ -582,12 +597,15 @@ class Database:
                 return
             self._closed = True
             descriptors.forget(self)
+            # The last one writes the WAL into the file; what it cannot write stays there.
             for connection in self._idle:
-                connection.close()
+                with contextlib.suppress(apsw.FullError, apsw.IOError):
+                    connection.close()
             self._readers -= len(self._idle)
             self._idle.clear()
             if self._writer is not None:
-                self._writer.close()
+                with contextlib.suppress(apsw.FullError, apsw.IOError):
+                    self._writer.close()
                 self._writer = None
             if self._leaves_nothing:
                 self._sweep()

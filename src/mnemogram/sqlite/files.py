@@ -20,13 +20,17 @@ from mnemogram.sqlite import descriptors
 __all__ = [
     "close_to_others",
     "file_errors",
+    "identity",
     "network_file_system",
     "private_directory",
     "private_file",
+    "regular_file",
     "user_directory",
     "user_key",
 ]
 
+#: A database, and what SQLite keeps beside it.
+_ALL: Final = ("", "-wal", "-shm", "-journal")
 _REFUSED_IDS: Final = frozenset({"system"})
 #: File systems whose shared memory is not shared between machines, which WAL needs.
 _NETWORK_FILE_SYSTEMS: Final = frozenset(
@@ -111,19 +115,45 @@ def private_file(path: Path) -> None:
 
     SQLite gives its journal and WAL the permissions of the database file.
     """
+    with file_errors(path), contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.chmod(path, 0o600)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def regular_file(path: Path) -> tuple[int, int] | None:
+    """Return the identity of a file that SQLite may open.
+
+    Looked at by name: to open and close it here would take away the locks that other
+    connections of this process have on it. Whoever opens it compares the identity later.
+
+    Raises:
+        StorageUnavailable: it, or what lies beside it for SQLite, is missing or no regular
+            file. Opening a FIFO would wait for ever, and a device is nothing to write to.
+    """
     with file_errors(path):
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            os.chmod(path, 0o600)
-        except FileExistsError:
-            if path.is_dir():
-                raise IsADirectoryError(path) from None
+        os.stat(path)
+        for name in (f"{path}{suffix}" for suffix in _ALL):
+            with contextlib.suppress(FileNotFoundError):
+                mode = os.stat(name).st_mode
+                if not stat.S_ISREG(mode):
+                    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+                    raise StorageUnavailable(f"{name} is {kind}", hint="Name a file.")
+    return identity(path)
 
 
 def close_to_others(path: Path) -> None:
     """Take a database that is known to be ours, and what lies beside it, away from others."""
     with file_errors(path):
-        for suffix in ("", "-wal", "-shm", "-journal"):
+        for suffix in _ALL:
             with contextlib.suppress(FileNotFoundError):
                 _close_to_others(Path(f"{path}{suffix}"))
 

@@ -11,10 +11,13 @@ transaction that the caller holds.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+import apsw
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.sqlite.database import Connection
@@ -32,8 +35,10 @@ __all__ = [
     "IndexState",
     "Policy",
     "attach",
+    "count_about",
     "definition_of",
     "detach",
+    "id_span",
     "load_choice",
     "load_states",
     "mark_for_rebuild",
@@ -387,6 +392,37 @@ def top_id(connection: Connection) -> int:
             "   AND typeof(seq) = 'integer'), 0), coalesce((SELECT max(id) FROM messages), 0))"
         )
     )
+
+
+def id_span(connection: Connection) -> tuple[int, int]:
+    """Return the smallest and the largest id of the messages there are; (1, 0) for none."""
+    for first, last in connection.execute(
+        "SELECT (SELECT min(id) FROM messages), (SELECT max(id) FROM messages)"
+    ):
+        if first is not None:
+            return int(first), int(last)
+    return 1, 0
+
+
+def count_about(connection: Connection) -> int:
+    """Return about how many messages there are: ids do not tell, many of theirs may be gone.
+
+    A whole index knows: its averages record begins with the number of its rows, as a varint
+    (SQLite's documentation of FTS5, section 9.3).
+    """
+    for name in (CJK.name, WORDS.name):
+        with contextlib.suppress(apsw.SQLError, apsw.CorruptError):
+            record = connection.one(
+                f"SELECT block FROM {name}_data, indexes"
+                " WHERE id = 1 AND name = ? AND state = 'ready'",
+                (name,),
+            )
+            rows = 0
+            for byte in record or b"":
+                rows = rows << 7 | byte & 0x7F
+                if byte < 0x80:
+                    return rows
+    return int(connection.one("SELECT coalesce(sum(message_count), 0) FROM sessions"))
 
 
 def _set_state(connection: Connection, name: str, state: str, reason: str | None) -> None:

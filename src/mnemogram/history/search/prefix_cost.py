@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from mnemogram._native import query as q
+from mnemogram.history.index import state as indexes
 from mnemogram.sqlite.database import Connection
 
 __all__ = ["expensive_prefixes", "frequent_prefixes"]
@@ -108,7 +109,7 @@ def expensive_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> d
     }
     if not prefixes:
         return {}
-    rows = connection.one("SELECT max(id) FROM messages") or 0
+    rows = indexes.count_about(connection)
     if len(prefixes) * rows * _SECONDS_PER_ROW <= budget:
         return {}
     holding, sampled = _sampled(connection, list(prefixes.values()), budget)

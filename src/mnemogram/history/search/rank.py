@@ -17,6 +17,7 @@ from typing import Final
 
 from mnemogram._native.query import Matcher, Node, Or, Phrase, Scorer, compile, tokenizer_for
 from mnemogram.bm25 import B, K
+from mnemogram.history.index import state as indexes
 from mnemogram.history.search.fetch import COLUMN_WEIGHTS
 from mnemogram.history.search.visibility import Candidate
 from mnemogram.sqlite.database import Connection
@@ -87,8 +88,9 @@ def count_rows(connection: Connection, table: str, expression: str) -> int:
         (expression, _MOST_COUNTED),
     ):
         if counted == _MOST_COUNTED:
-            newest = connection.one("SELECT max(id) FROM messages") or last
-            return max(int(counted), int(counted) * int(newest) // max(1, int(last)))
+            first, newest = indexes.id_span(connection)
+            share = (newest - first + 1) / max(1, int(last) - first + 1)
+            return max(int(counted), int(counted * share))
         return int(counted)
     return 0
 

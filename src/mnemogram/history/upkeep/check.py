@@ -356,16 +356,12 @@ def _comparable(database: Database, checked: list[str]) -> Iterator[Database]:
     if database.path.stat().st_size <= _IN_PLACE_BYTES and not database.read_only:
         yield database
         return
-    copy = database.path.with_name(f".{database.path.name}.{secrets.token_hex(6)}.check")
-    copies.backup(database, copy)
-    checked.append("the indexes, in a copy of the file")
-    try:
+    copies.sweep(database.path.parent)
+    with copies.unfinished(database.path) as copy:
+        copies.copy_to(database, copy)
+        checked.append("the indexes, in a copy of the file")
         with Database(copy, SCHEMA, load_extension=database.load_extension) as copied:
             yield copied
-    finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            with suppress(FileNotFoundError):
-                os.unlink(f"{copy}{suffix}")
 
 
 class _Undo(Exception):
@@ -455,7 +451,7 @@ def _sampled_rows(
     connection: Connection, definition: indexes.IndexDefinition, state: indexes.IndexState
 ) -> Iterator[tuple[Any, ...]]:
     """Yield rows that the index holds, spread over all ids, as the index sees them."""
-    top = indexes.top_id(connection)
+    first, top = indexes.id_span(connection)
     seen = definition.condition.format(row="m")
     last = 0
     for place in range(_SAMPLED):
@@ -466,7 +462,7 @@ def _sampled_rows(
             " AND NOT EXISTS (SELECT 1 FROM index_debts AS debt"
             "  WHERE debt.name = ? AND debt.id = m.id)"
             " ORDER BY m.id LIMIT 1",
-            (top * place // _SAMPLED, last, state.name, state.name),
+            (first - 1 + (top - first + 1) * place // _SAMPLED, last, state.name, state.name),
         ).fetchone()
         if row is None:
             return

@@ -8,19 +8,21 @@ is harmless to search, and is removed by :func:`purge`.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from mnemogram.errors import StorageUnavailable
 from mnemogram.history import writing
-from mnemogram.history.file import HistoryFile
+from mnemogram.history.file import HistoryFile, is_full
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
 from mnemogram.history.upkeep.maintain import Maintained
+from mnemogram.sqlite import backup as copying
 from mnemogram.sqlite.database import Connection
 from mnemogram.values import Value
 
@@ -39,6 +41,9 @@ __all__ = [
 #: Messages that one transaction of expiry deletes.
 EXPIRY_BATCH: Final = 500
 _MERGE_PAGES: Final = 2_000
+#: Messages and pages of a step where the disk is full.
+_PIECE: Final = 64
+_FEWEST_PAGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +76,80 @@ class Purged(Value):
 
     Attributes:
         bytes_before, bytes_after: size of the file with its WAL.
-        complete: whether nothing of any deleted text is left in file and WAL.
+        complete: whether nothing of any deleted text is left in file and WAL, nor in a copy
+            that somebody began to make of it.
         hint: why it is not, and what to do.
+        copies: backups beside the file, made before a repair: they hold what they held.
     """
 
     bytes_before: int
     bytes_after: int
     complete: bool
     hint: str | None
+    copies: tuple[str, ...] = ()
 
 
 # --- deleting --------------------------------------------------------------------------
+
+
+def delete(store: HistoryFile, key: str) -> Deleted:
+    """Delete a session for good, on a full disk piece by piece.
+
+    Then the tombstone comes first: what is interrupted is finished by another deletion. And
+    the indexes are given up, which are built anew once there is room: to tell them what is
+    gone would take more of it than the messages give back.
+
+    Raises:
+        StorageUnavailable: not even a message can be deleted in the room there is.
+    """
+    try:
+        return store.write(partial(delete_session, key=key))
+    except StorageUnavailable as error:
+        if not is_full(error):
+            raise
+    store.write(partial(_leave_tombstone, key=key))
+    store.write(_give_up_indexes)
+    messages, limit = 0, _PIECE
+    while True:
+        try:
+            deleted = store.write(partial(_delete_some, key=key, limit=limit))
+        except StorageUnavailable as error:
+            if limit == 1 or not is_full(error):
+                raise
+            limit //= 4
+            continue
+        messages += deleted
+        if not deleted:
+            last = store.write(partial(delete_session, key=key))
+            return replace(last, messages=messages + last.messages)
+
+
+def _give_up_indexes(connection: Connection) -> None:
+    for name, state in indexes.load_states(connection).items():
+        if name in indexes.NAMES and not state.is_rebuild:
+            indexes.mark_for_rebuild(connection, name, "given up on a full disk")
+
+
+def _delete_some(connection: Connection, key: str, limit: int) -> int:
+    connection.execute(
+        "DELETE FROM messages WHERE id IN (SELECT m.id FROM messages AS m"
+        " JOIN sessions AS s ON s.id = m.session_id WHERE s.key = ? ORDER BY m.id LIMIT ?)",
+        (key, limit),
+    )
+    deleted = connection.changes()
+    building.note_deletions(connection, deleted)
+    connection.execute(
+        "UPDATE sessions SET message_count = message_count - ? WHERE key = ?", (deleted, key)
+    )
+    return deleted
+
+
+def _leave_tombstone(connection: Connection, key: str) -> int:
+    moment = time.time_ns() // 1_000
+    connection.execute(
+        "INSERT OR IGNORE INTO tombstones (key, deleted_at) VALUES (?, ?)", (key, moment)
+    )
+    return moment
 
 
 def delete_session(connection: Connection, key: str) -> Deleted:
@@ -90,10 +158,7 @@ def delete_session(connection: Connection, key: str) -> Deleted:
     The tombstone is written even where the session is not there (yet): a message of
     it that is still on its way must be refused.
     """
-    moment = time.time_ns() // 1_000
-    connection.execute(
-        "INSERT OR IGNORE INTO tombstones (key, deleted_at) VALUES (?, ?)", (key, moment)
-    )
+    moment = _leave_tombstone(connection, key)
     writing.forget_revival(connection, key)
     found = connection.execute(
         "SELECT id, last_active_at FROM sessions WHERE key = ?", (key,)
@@ -219,10 +284,13 @@ def count_expired(connection: Connection, before: int) -> tuple[int, int]:
 
 
 def _bytes(store: HistoryFile) -> int:
-    size = 0
+    path, size = store.database.path, 0
     for suffix in ("", "-wal"):
-        name = f"{store.database.path}{suffix}"
-        size += os.stat(name).st_size if os.path.exists(name) else 0
+        with contextlib.suppress(FileNotFoundError):
+            size += os.stat(f"{path}{suffix}").st_size
+    for copy in copying.left_behind(path.parent):
+        with contextlib.suppress(FileNotFoundError):
+            size += copy.stat().st_size
     return size
 
 
@@ -237,31 +305,82 @@ def purge(store: HistoryFile) -> Purged:
        as much free disk as the file is large.
     4. The WAL is emptied into the file and cut to nothing.
 
+    What a check or a backup left of a copy, because it was killed, goes first. Where the disk
+    has no room for step 3, free pages are given back one by one.
+
     Raises:
         Busy: another process held the write lock too long.
         StorageUnavailable: the disk is full, or the file damaged.
     """
+    path = store.database.path
     before = _bytes(store)
+    copying.sweep(path.parent)
     with store.database.read() as connection:
         most = len(indexes.INDEXES) * building.most_steps(connection)
-    merges = (partial(_merge_all, name=each.name) for each in indexes.INDEXES)
-    steps: tuple[Callable[[Connection], bool], ...] = (_forget_step, *merges)
-    for step in steps:
-        if not any(store.write(step) for _ in range(most)):
-            raise StorageUnavailable(f"the indexes were not done within {most} steps")
+    if not any(store.write(_forget_step) for _ in range(most)):
+        raise StorageUnavailable(f"the indexes were not done within {most} steps")
+    for definition in indexes.INDEXES:
+        _merge(store, definition.name, most)
     store.write(lambda connection: building.forget_deletions(connection, 2**62))
+    hints = []
+    if not _written_anew(store):
+        hints.append(
+            "The disk has no room to write the file anew: free pages were given back; free"
+            f" {_bytes(store):,} bytes and purge again."
+        )
     with store.database.exclusive() as connection:
-        # VACUUM's copy of the file must not go into memory.
-        connection.execute("PRAGMA temp_store = FILE")
+        if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
+            hints.append("A reader kept the WAL from being emptied: purge again when it is done.")
+    copying.sweep(path.parent)
+    for copy in copying.left_behind(path.parent):
+        hints.append(f"{copy.name}, a copy, is being written: purge again when it is done.")
+    complete = not hints
+    found = path.parent.glob(f"{glob.escape(path.name)}.before-repair-*")
+    copies = tuple(sorted(map(str, found)))
+    if copies:
+        hints.append("Backups made before a repair are left: delete those that are not needed.")
+    return Purged(before, _bytes(store), complete, " ".join(hints) or None, copies)
+
+
+def _merge(store: HistoryFile, name: str, most: int) -> None:
+    """Merge an index's segments into one, in smaller steps where the disk is full."""
+    pages = _MERGE_PAGES
+    for _ in range(most):
         try:
-            connection.execute("VACUUM")
-        finally:
-            connection.execute("PRAGMA temp_store = MEMORY")
-        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
-    hint = None
-    if busy:
-        hint = "A reader kept the WAL from being emptied: purge again when it is done."
-    return Purged(before, _bytes(store), not busy, hint)
+            if store.write(partial(_merge_all, name=name, pages=pages)):
+                return
+        except StorageUnavailable as error:
+            if pages <= _FEWEST_PAGES or not is_full(error):
+                raise
+            pages //= 10
+    raise StorageUnavailable(f"{name} was not merged within {most} steps")
+
+
+def _written_anew(store: HistoryFile) -> bool:
+    """Write the file anew; where there is no room for it, give all free pages back."""
+    for has_room in (False, True):
+        try:
+            with store.database.exclusive() as connection:
+                # VACUUM's copy of the file must not go into memory.
+                connection.execute("PRAGMA temp_store = FILE")
+                try:
+                    connection.execute("VACUUM")
+                finally:
+                    connection.execute("PRAGMA temp_store = MEMORY")
+            return True
+        except StorageUnavailable as error:
+            if not is_full(error):
+                raise
+        if not has_room and not store.database.make_room():
+            break
+    left = None
+    while left is None or left > 0:
+        with store.database.exclusive() as connection:
+            connection.execute(f"PRAGMA incremental_vacuum({_FEWEST_PAGES})").fetchall()
+            before, left = left, int(connection.one("PRAGMA freelist_count"))
+        if left == before or not store.database.make_room():
+            break
+    return False
 
 
 def _forget_step(connection: Connection) -> bool:
@@ -277,8 +396,8 @@ def _forget_step(connection: Connection) -> bool:
     return True
 
 
-def _merge_all(connection: Connection, name: str) -> bool:
+def _merge_all(connection: Connection, name: str, pages: int) -> bool:
     state = indexes.load_states(connection).get(name)
     if state is None or state.state == "detached":
         return True
-    return building.merge_step(connection, name, -_MERGE_PAGES).done
+    return building.merge_step(connection, name, -pages).done

@@ -19,6 +19,7 @@ from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE
+from mnemogram.sqlite import backup as copying
 from mnemogram.sqlite.database import JOURNAL_SIZE_LIMIT, Connection, deadline
 from mnemogram.values import Value
 
@@ -41,6 +42,8 @@ _VACUUM_PAGES: Final = 500
 _WAL_BYTES: Final = JOURNAL_SIZE_LIMIT
 _HUGE_WAL_BYTES: Final = 64 * 1024 * 1024
 _WAL_PATIENCE: Final = 0.2
+#: Seconds between two looks for what a killed check or backup left.
+_SWEEP_INTERVAL: Final = 600.0
 #: Segments below which merging is left to FTS5, which merges as it writes.
 _MANY_SEGMENTS: Final = 12
 _STRUCTURE_ID: Final = 10
@@ -294,6 +297,12 @@ def _merge(store: HistoryFile) -> Maintained | None:
 def _space(store: HistoryFile) -> Maintained | None:
     """Give back free pages from the end of the file, and a WAL that readers let grow."""
     started = time.monotonic()
+    if started >= store.next_sweep:
+        store.next_sweep = started + _SWEEP_INTERVAL
+        swept = copying.sweep(store.database.path.parent)
+        if swept:
+            seconds = time.monotonic() - started
+            return Maintained("space", swept, seconds, True, "removed unfinished copies")
     grown = _wal_bytes(store)
     if grown >= _WAL_BYTES:
         with store.database.exclusive() as connection:
@@ -332,13 +341,13 @@ def _wal_bytes(store: HistoryFile) -> int:
 def _progress(store: HistoryFile) -> dict[str, float]:
     try:
         with store.database.read() as connection:
-            top = indexes.top_id(connection)
+            first, top = indexes.id_span(connection)
             states = indexes.load_states(connection)
     except MnemogramError:
         return {}
     shown = {}
     for name, state in states.items():
         if state.state != "ready" and top:
-            missing = sum(min(high, top) - max(low, 0) for low, high in state.gaps)
-            shown[name] = round(1 - missing / top, 4)
+            missing = sum(max(0, min(high, top) - max(low, first - 1)) for low, high in state.gaps)
+            shown[name] = round(1 - missing / (top - first + 1), 4)
     return shown
