@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
 
 def answer_text(answer: Mapping[str, Any]) -> str:
     """Return what a model reads: JSON with real characters, that any UTF-8 can hold."""
-    return storable(one_line(json.dumps(answer, ensure_ascii=False)))
+    return storable(one_line(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))))
 
 
 def refusal(error: MnemogramError) -> dict[str, Any]:

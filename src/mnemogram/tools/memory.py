@@ -21,6 +21,7 @@ from mnemogram.memory.context import authority
 from mnemogram.memory.models import KINDS, Trust
 from mnemogram.text import cut
 from mnemogram.tools.asynchronous import AsyncStore, AsyncTool
+from mnemogram.tools.compact import compact as compacted
 from mnemogram.tools.declaration import (
     Choice,
     Declaration,
@@ -352,15 +353,20 @@ def _committed(
 
 
 @overload
-def memory_recall_tool(memory: SceneMemory, *, current_scenes: CurrentScenes = None) -> Tool: ...
+def memory_recall_tool(
+    memory: SceneMemory, *, current_scenes: CurrentScenes = None, compact: bool = True
+) -> Tool: ...
 @overload
 def memory_recall_tool(
-    memory: AsyncStore[SceneMemory], *, current_scenes: CurrentScenes = None
+    memory: AsyncStore[SceneMemory], *, current_scenes: CurrentScenes = None, compact: bool = True
 ) -> AsyncTool: ...
 
 
 def memory_recall_tool(
-    memory: SceneMemory | AsyncStore[SceneMemory], *, current_scenes: CurrentScenes = None
+    memory: SceneMemory | AsyncStore[SceneMemory],
+    *,
+    current_scenes: CurrentScenes = None,
+    compact: bool = True,
 ) -> Tool | AsyncTool:
     """Make the tool that recalls, for one user.
 
@@ -370,17 +376,25 @@ def memory_recall_tool(
         current_scenes: keys of the present situation, or a function that returns them. Then
             a query brings neither rules of other situations nor what is pinned only to
             peers that the keys do not name.
+        compact: leave out of answers what says nothing, see ``session_search_tool``.
     """
+
+    def answered(
+        plain: SceneMemory, given: dict[str, Any], here: tuple[str, ...]
+    ) -> dict[str, Any]:
+        answer = _recalled(plain, given, here)
+        return compacted(answer) if compact else answer
+
     if isinstance(memory, AsyncStore):
         store = memory
 
         async def awaited(given: dict[str, Any]) -> dict[str, Any]:
             here = present_scenes(current_scenes)
-            return await store.run(lambda plain: _recalled(plain, given, here))
+            return await store.run(lambda plain: answered(plain, given, here))
 
         return AsyncTool(RECALL, awaited)
     plain = memory
-    return Tool(RECALL, lambda given: _recalled(plain, given, present_scenes(current_scenes)))
+    return Tool(RECALL, lambda given: answered(plain, given, present_scenes(current_scenes)))
 
 
 def _recalled(memory: SceneMemory, given: dict[str, Any], here: tuple[str, ...]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any, overload
 
 from mnemogram.history.history import History
@@ -32,6 +33,8 @@ def tools_of(
     current_session: CurrentSession = None,
     current_scenes: CurrentScenes = None,
     trust: Trust = "observed",
+    compact: bool = True,
+    timezone: tzinfo | None = None,
     confirm: Confirm | None = None,
 ) -> list[Tool]: ...
 @overload
@@ -43,6 +46,8 @@ def tools_of(
     current_session: CurrentSession = None,
     current_scenes: CurrentScenes = None,
     trust: Trust = "observed",
+    compact: bool = True,
+    timezone: tzinfo | None = None,
     confirm: Confirm | AsyncConfirm | None = None,
 ) -> list[AsyncTool]: ...
 
@@ -55,6 +60,8 @@ def tools_of(
     current_session: CurrentSession = None,
     current_scenes: CurrentScenes = None,
     trust: Trust = "observed",
+    compact: bool = True,
+    timezone: tzinfo | None = None,
     confirm: Any = None,
 ) -> Any:
     """Return the tools over one user's stores.
@@ -68,10 +75,14 @@ def tools_of(
             call; what is still in its context is not found again.
         current_scenes: keys of the present situation, or a function that returns them.
         trust: of what a model commits, see ``memory_commit_tool``.
+        compact: leave out of answers what says nothing, see ``session_search_tool``.
+        timezone: that of the user, in which days begin; UTC by default.
         confirm: asks the user about a rule that a model commits, see ``memory_commit_tool``.
     """
     tools: list[AnyTool] = [
-        session_search_tool(history, current_session=current_session),
+        session_search_tool(
+            history, current_session=current_session, compact=compact, timezone=timezone
+        ),
         memory_commit_tool(
             memory,
             current_scenes=current_scenes,
@@ -79,6 +90,6 @@ def tools_of(
             trust=trust,
             confirm=confirm,
         ),
-        memory_recall_tool(memory, current_scenes=current_scenes),
+        memory_recall_tool(memory, current_scenes=current_scenes, compact=compact),
     ]
     return [each for each in tools if each.declaration.read_only or not read_only]

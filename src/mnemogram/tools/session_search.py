@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import tzinfo
 from typing import Any, Final, TypeAlias, overload
 
 from mnemogram.errors import InvalidArgument
@@ -11,6 +12,7 @@ from mnemogram.history.history import History
 from mnemogram.history.models import ROLES
 from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.tools.asynchronous import AsyncStore, AsyncTool
+from mnemogram.tools.compact import compact as compacted
 from mnemogram.tools.declaration import Choice, Declaration, Integer, String, Strings, Time, Tool
 
 __all__ = ["DECLARATION", "session_search_tool"]
@@ -151,23 +153,37 @@ DECLARATION: Final = Declaration(
         ),
         String(
             name="cursor",
-            description="The cursor of an earlier answer to the same query or period, to go on"
-            " after it.",
+            description="The cursor of an earlier answer to the same query, period or"
+            " session_id, to go on after it.",
         ),
     ),
 )
 
 
 @overload
-def session_search_tool(history: History, *, current_session: CurrentSession = None) -> Tool: ...
+def session_search_tool(
+    history: History,
+    *,
+    current_session: CurrentSession = None,
+    compact: bool = True,
+    timezone: tzinfo | None = None,
+) -> Tool: ...
 @overload
 def session_search_tool(
-    history: AsyncStore[History], *, current_session: CurrentSession = None
+    history: AsyncStore[History],
+    *,
+    current_session: CurrentSession = None,
+    compact: bool = True,
+    timezone: tzinfo | None = None,
 ) -> AsyncTool: ...
 
 
 def session_search_tool(
-    history: History | AsyncStore[History], *, current_session: CurrentSession = None
+    history: History | AsyncStore[History],
+    *,
+    current_session: CurrentSession = None,
+    compact: bool = True,
+    timezone: tzinfo | None = None,
 ) -> Tool | AsyncTool:
     """Make the tool for one user.
 
@@ -176,6 +192,9 @@ def session_search_tool(
             tool is awaited.
         current_session: id of the running session, or a function that returns it at each
             call; what is still in its context is left out of search results.
+        compact: leave out of answers what says nothing: nulls, defaults, what is said
+            twice. A program that asks for such a field by name still gets it.
+        timezone: that of the user, in which days begin; UTC by default.
 
     Returns:
         The tool: ``tool.schema("openai")`` for the model, ``tool(arguments)`` to answer it.
@@ -184,19 +203,25 @@ def session_search_tool(
     def current() -> str | None:
         return current_session() if callable(current_session) else current_session
 
+    def answered(plain: History, given: dict[str, Any], session: str | None) -> dict[str, Any]:
+        answer = _answer(plain, given, session, timezone)
+        return compacted(answer) if compact else answer
+
     if isinstance(history, AsyncStore):
         store = history
 
         async def awaited(given: dict[str, Any]) -> dict[str, Any]:
             session = current()
-            return await store.run(lambda plain: _answer(plain, given, session))
+            return await store.run(lambda plain: answered(plain, given, session))
 
         return AsyncTool(DECLARATION, awaited)
     plain = history
-    return Tool(DECLARATION, lambda given: _answer(plain, given, current()))
+    return Tool(DECLARATION, lambda given: answered(plain, given, current()))
 
 
-def _answer(history: History, given: dict[str, Any], current: str | None) -> dict[str, Any]:
+def _answer(
+    history: History, given: dict[str, Any], current: str | None, zone: tzinfo | None
+) -> dict[str, Any]:
     session, anchor, query = (
         given.get(name) for name in ("session_id", "around_message_id", "query")
     )
@@ -208,11 +233,12 @@ def _answer(history: History, given: dict[str, Any], current: str | None) -> dic
             )
         return history.scroll(session, anchor, **_taken(given, "window")).to_dict()
     if query is not None:
-        return _discover(history, query, given, current)
+        return _discover(history, query, given, current, zone)
     if session is not None:
         ignored = given.keys() & {"after", "before", "role_filter"}
-        return _noted(history.read(session).to_dict(), [_READ_NOTE] if ignored else [])
-    return _browse(history, given)
+        page = history.read(session, **_taken(given, "cursor"))
+        return _noted(page.to_dict(), [_READ_NOTE] if ignored else [])
+    return _browse(history, given, zone)
 
 
 def _taken(given: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -233,22 +259,22 @@ def _filters(given: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _browse(history: History, given: dict[str, Any]) -> dict[str, Any]:
+def _browse(history: History, given: dict[str, Any], zone: tzinfo | None) -> dict[str, Any]:
     notes = []
     if "role_filter" in given:
         notes.append("role_filter goes with a query: these are conversations of all roles.")
     if given.get("sort") == "oldest":
         notes.append("Without a query the newest come first.")
-    return _noted(history.browse(**_filters(given)).to_dict(), notes)
+    return _noted(history.browse(timezone=zone, **_filters(given)).to_dict(), notes)
 
 
 def _discover(
-    history: History, query: str, given: dict[str, Any], current: str | None
+    history: History, query: str, given: dict[str, Any], current: str | None, zone: tzinfo | None
 ) -> dict[str, Any]:
     options = _filters(given) | _taken(given, "window", "sort", "detail")
     if "role_filter" in given:
         options["roles"] = given["role_filter"]
-    result = history.search(query, current_session=current, **options)
+    result = history.search(query, current_session=current, timezone=zone, **options)
     notes = []
     if "session_id" in given:
         notes.append(

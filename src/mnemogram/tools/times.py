@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history.period import as_date
 from mnemogram.moments import datetime_of, to_microseconds
 
 __all__ = ["bound", "moment"]
@@ -50,9 +50,13 @@ def moment(text: str, *, now: datetime | None = None) -> datetime:
 
 
 def bound(text: str) -> datetime | str:
-    """Return the bound of a period that a text names: a time, or a date alone as it is.
+    """Return the bound of a period that a text names: a time, or as it is what has no zone.
 
     Raises:
-        InvalidArgument: it is neither.
+        InvalidArgument: it is no time and no date.
     """
-    return text.strip() if as_date(text) is not None else moment(text)
+    when = moment(text)
+    with suppress(ValueError):
+        if datetime.fromisoformat(text.strip()).tzinfo is None:
+            return text.strip()
+    return when
