@@ -228,3 +228,45 @@ def test_a_backup_ends_while_another_process_keeps_writing(
     copy.close()
     with History.open(tmp_path / "copy.db") as opened:
         assert_sound(opened)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000 + "]" * 100_000,
+        '{"type": "message", "session": "s", "role": "user", "content": "x", "tool_calls": '
+        + "[" * 5_000
+        + "]" * 5_000
+        + "}",
+        '{"type": "message", "session": "s", "role": "user", "content": "x", "state": "gone"}',
+        '{"type": "message", "session": "s", "role": "user", "content": "x", "state": [1]}',
+        '{"type": "message", "session": "s", "role": "user", "content": "x", "uid": {}}',
+        '{"type": "session", "id": "s", "end_reason": {"why": 1}}',
+        '{"type": "session", "id": "s", "last_active_at": {"why": 1}}',
+        '{"type": "session", "id": "s", "parent": ["p"]}',
+    ],
+    ids=["deep", "deep calls", "state", "list as state", "uid", "end", "time", "parent"],
+)
+def test_a_line_of_another_shape_is_refused_in_our_own_words(history: History, line: str) -> None:
+    with pytest.raises(InvalidArgument):
+        history.import_export([line])
+
+
+def test_a_state_needs_no_uid_and_ids_no_utf8(history: History) -> None:
+    lines = [
+        '{"type": "tombstone", "session": "gone\\ud800", "deleted_at": "2026-03-01T00:00:00Z"}',
+        '{"type": "session", "id": "s\\ud800", "end_reason": "daily"}',
+        '{"type": "message", "session": "s\\ud800", "role": "user", "content": "a",'
+        ' "state": "rewound", "timestamp": "2026-03-01T00:00:00Z"}',
+        '{"type": "message", "session": "s\\ud800", "role": "user", "content": "b",'
+        ' "uid": "u\\ud800", "state": "compacted"}',
+    ]
+    for _ in range(2):
+        history.import_export(lines)
+    stream = io.StringIO()
+    history.export(stream)
+    found = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [each["session"] for each in found if each["type"] == "tombstone"] == ["gone\ufffd"]
+    assert [each["end_reason"] for each in found if each["type"] == "session"] == ["daily"]
+    messages = [each for each in found if each["type"] == "message"]
+    assert [each["state"] for each in messages] == ["rewound", "compacted"]

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bench.redaction.labelled import HARMLESS, secrets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +33,17 @@ LETTERS = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3"
         ('{"client_secret": "', "abcdef123456", '"}'),
         ("password: ", "Tr0ub4dor&3"[:9], ""),
         ("密码：", "hunter22", ""),
+        ("密码是", "hunter2abc", "，记住"),
+        ("密碼：", "hunter22", ""),
+        ("пароль: ", "hunter22", " от почты"),
+        ("la contraseña es ", "perro-1234", " desde ayer"),
+        ('password="', "correct horse battery staple", '"'),
+        ('{"password": "', r"p\"q w r1", '"}'),
+        (r"{\"password\": \"", "hunter2 half 9", r"\"}"),
+        ("user=me&password=", "swordfish", "&x=1"),
+        ("**Password:** ", "hunter22", ""),
+        ("ALTER USER me PASSWORD '", "hunter22", "'"),
+        ("Authorization: Basic ", "bWU6aHVudGVyMjI=", ""),
         (
             "",
             "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nxyz\n-----END RSA PRIVATE KEY-----",
@@ -61,6 +74,17 @@ def test_a_secret_goes_and_what_stands_around_it_stays(
         "https://example.org:8080/path",
         "明天的密码锁要换电池",
         "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "basic responsibilities of the team",
+        "Token authentication/authorization flow",
+        "class sk-loading-spinner-wrapper-component",
+        "my secret: patience and practice",
+        "API_KEY=process.env.KEY",
+        "starts with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----",
+        "パスワードは8文字以上にしてください",
+        "contraseña: obligatoria",
+        '{"session_id": "550e8400-e29b-41d4-a716-446655440000"}',
+        '{"passwordHint": "the name of your first dog"}',
+        '{"password": "Enter your password"}',
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
@@ -86,6 +110,30 @@ def test_a_megabyte_of_what_begins_like_a_secret_is_looked_through(piece: str) -
     assert redact_secrets(redact_secrets(text)) == redact_secrets(text)
 
 
+_PIECES = (
+    "password",
+    "secret",
+    "密码",
+    "是",
+    ": ",
+    "=",
+    '"',
+    "'",
+    "\\",
+    "hunter22",
+    " ",
+    "&",
+    "@",
+    "://",
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES) | st.text(max_size=3), max_size=12).map("".join))
+def test_redacting_pieces_of_secrets_twice_is_redacting_them_once(text: str) -> None:
+    once = redact_secrets(text)
+    assert redact_secrets(once) == once
+
+
 @given(st.text())
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact_secrets(text)
@@ -107,3 +155,31 @@ def test_a_store_with_the_redactor_never_holds_the_secret(tmp_path: Path) -> Non
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     for file in tmp_path.iterdir():
         assert secret.encode() not in file.read_bytes()
+
+
+def test_a_value_is_known_by_its_name_in_an_object(tmp_path: Path) -> None:
+    calls = [{"name": "login", "arguments": {"user": "me", "password": "hunter22", "n": [1, None]}}]
+    with History.open(tmp_path / "state.db", redactor=redact_secrets) as history:
+        history.append("s", [Message("assistant", "", uid="1", tool_calls=calls)])
+        (found,) = history.read("s").messages
+    assert "hunter22" not in str(found.tool_calls)
+    assert "[redacted secret]" in str(found.tool_calls)
+    assert "me" in str(found.tool_calls)
+
+
+@pytest.mark.parametrize("redactor", [lambda text: "", lambda text: text[::-1], lambda text: "{"])
+def test_any_redactor_may_change_a_text_in_an_object(tmp_path: Path, redactor: Any) -> None:
+    with History.open(tmp_path / "state.db", redactor=redactor) as history:
+        history.append("s", [Message("assistant", "", uid="1", tool_calls=[{"k": "secret"}])])
+        (found,) = history.read("s").messages
+    assert "secret" not in str(found.tool_calls)
+
+
+def test_precision_and_recall_hold_on_the_labelled_list() -> None:
+    everything = list(secrets())
+    assert len(HARMLESS) + len(everything) >= 400
+    assert len({each.kind for each in everything}) >= 40
+    found = sum(each.secret not in redact_secrets(each.text) for each in everything)
+    alarms = sum(redact_secrets(text) != text for text in HARMLESS)
+    assert found / len(everything) >= 0.98
+    assert found / (found + alarms) >= 0.98

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemogram import History
+from mnemogram import History, Message
 from mnemogram.importers import ImportFailed, NothingFound, Report, read
 
 PARTS = "\0json:" + json.dumps(
@@ -85,10 +85,12 @@ def test_our_own_file_and_other_databases_are_no_session_store(tmp_path: Path) -
         connection.commit()
     with pytest.raises(NothingFound):
         list(read(other))
-    with History.open(tmp_path / "own.db"):
-        pass
-    with pytest.raises(NothingFound):
-        list(read(tmp_path / "own.db"))
+    with History.open(tmp_path / "own.db") as history:
+        history.append("s", [Message("user", "our own", uid="1")])
+    report = Report()
+    (batch,) = read(tmp_path / "own.db", report=report)
+    assert report.format == "mnemogram"
+    assert [each.content for each in batch.messages] == ["our own"]
 
 
 def test_a_damaged_database_is_named(store: Path) -> None:

@@ -24,6 +24,7 @@ from mnemogram.cli.zone import Zone
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history.history import History
 from mnemogram.history.period import as_date
+from mnemogram.history.redact import Redactor
 from mnemogram.sqlite import database
 
 __all__ = [
@@ -98,20 +99,23 @@ class Env:
         return self.root / "users" / database.user_key(self.user, key_secret=secret)
 
     @contextmanager
-    def home(self) -> Iterator[mnemogram.Mnemogram]:
+    def home(self, redactor: Redactor | None = None) -> Iterator[mnemogram.Mnemogram]:
         """Give the host's object for the root, and close it."""
         secret = os.environ.get("MNEMOGRAM_KEY_SECRET") or None
-        with mnemogram.open(self.root, key_secret=secret) as home:
+        with mnemogram.open(self.root, key_secret=secret, redactor=redactor) as home:
             yield home
 
     @contextmanager
-    def history(self, *, write: bool = False, create: bool = False) -> Iterator[History]:
+    def history(
+        self, *, write: bool = False, create: bool = False, redactor: Redactor | None = None
+    ) -> Iterator[History]:
         """Give the user's history, and close it; read-only unless ``write``.
 
         Args:
             write: whether the verb changes anything.
             create: make it where there is none; a verb that only reads leaves no
                 directory behind for a mistyped name.
+            redactor: called with every text before it is stored.
 
         Raises:
             UserNotFound: there is none and it is not to be made.
@@ -120,7 +124,7 @@ class Env:
         if not create and not path.exists():
             raise self.unknown("history")
         if write or create:
-            with self.home() as home:
+            with self.home(redactor) as home:
                 yield home.history(self.user)
         else:
             with History.open(path, read_only=True) as history:

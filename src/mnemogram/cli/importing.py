@@ -29,6 +29,7 @@ from mnemogram.cli.render import clean
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.history import History
 from mnemogram.history.models import Message, Role, Session, Updated
+from mnemogram.history.redact import redact_secrets
 from mnemogram.history.upkeep.export import Imported
 from mnemogram.importers import (
     DIRECTORY_SUFFIXES,
@@ -51,6 +52,11 @@ _COUNTS: Final = (
 _PROBLEMS_SHOWN: Final = 10
 #: Messages stored in one transaction.
 _TRANSACTION: Final = 2_000
+
+
+_REDACT: Final = click.option(
+    "--redact", is_flag=True, help="Take keys, tokens and passwords out before storing."
+)
 
 
 @dataclass(slots=True)
@@ -94,6 +100,7 @@ class _Result:
 @click.option("--source", help="Source of the sessions, in place of what the file says.")
 @click.option("--session", help="Id of the session, for files with a single conversation.")
 @click.option("--dry-run", is_flag=True, help="Read the files and store nothing.")
+@_REDACT
 @store_options
 def import_(
     env: Env,
@@ -102,6 +109,7 @@ def import_(
     source: str | None,
     session: str | None,
     dry_run: bool,
+    redact: bool,
 ) -> int:
     """Import conversations of other programs from FILE...
 
@@ -117,7 +125,8 @@ def import_(
         for path in paths:
             results.append(_file(env, None, path, format_, source, session))
     else:
-        with env.history(create=True) as history:
+        redactor = redact_secrets if redact else None
+        with env.history(create=True, redactor=redactor) as history:
             links: list[Batch] = []
             for path in paths:
                 results.append(_file(env, history, path, format_, source, session, links))
@@ -216,7 +225,8 @@ def _renamed(batch: Batch, source: str | None, session: str | None, result: _Res
     named = {"session": {"id": changed.id, "source": changed.source}}
     named["message"] = {"session": changed.id}
     records = tuple(record | named[record["type"]] for record in batch.records)
-    return batch._replace(session=changed, records=records)
+    made = batch.made and session is None
+    return batch._replace(session=changed, records=records, made=made)
 
 
 def _store(history: History | None, batches: list[Batch], result: _Result) -> None:
@@ -331,6 +341,7 @@ def _show_total(env: Env, results: list[_Result], dry_run: bool, elapsed: float)
 @click.option("--source", default="chat", show_default=True, help="Where it happens.")
 @click.option("--model", help="The model that answers.")
 @click.option("--parent", help="Id of the session that this one continues.")
+@_REDACT
 @store_options
 def append(
     env: Env,
@@ -345,6 +356,7 @@ def append(
     source: str,
     model: str | None,
     parent: str | None,
+    redact: bool,
 ) -> int:
     """Store TEXT as the next message of a conversation; - reads standard input."""
     if text == "-":
@@ -363,7 +375,7 @@ def append(
         tool_call_id=tool_call_id,
     )
     about = Session(session, source=source, title=title, model=model, parent=parent)
-    with env.history(create=True) as history:
+    with env.history(create=True, redactor=redact_secrets if redact else None) as history:
         result = history.append(about, [message], turn=turn)
     if env.json:
         env.emit({"success": not result.refused, **result.to_dict()})

@@ -107,6 +107,10 @@ class Conversation:
         unique: no other conversation has messages with these uids, except for copies of
             them. One that begins with copies continues the one that it copied, and they
             are stored once.
+        made: the session's id was made of what it holds: ``NAME-`` and 20 hexadecimal
+            digits, the first ten from the first message alone. What is stored under such an
+            id, and is the beginning of this conversation or all of it and more, is it.
+        after: of a later piece of such a conversation: uid of the message before it.
         end_reason: why the conversation ended, as for ``History.end_session``.
     """
 
@@ -119,6 +123,8 @@ class Conversation:
     gone: frozenset[str] = frozenset()
     newest: Time | None = None
     unique: bool = False
+    made: bool = False
+    after: str | None = None
     end_reason: str | None = None
 
 

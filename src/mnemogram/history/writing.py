@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -111,7 +112,7 @@ def _tool_calls(value: Any, notes: list[str]) -> str | None:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return _text(value, "tool_calls", notes)  # kept as it is: evidence
     try:
         text = json.dumps(_real_characters(value), ensure_ascii=False, separators=(", ", ": "))
@@ -713,6 +714,11 @@ def update(connection: Connection, wanted: PreparedUpdate) -> Updated:
     existing = session_row(connection, key)
     if existing is None and not prepared.rows:
         return Updated()
+    if existing is None and about.made:
+        existing = _under_another_name(connection, prepared, about.after)
+        if existing is not None:
+            key = str(connection.one("SELECT key FROM sessions WHERE id = ?", (existing,)))
+            prepared = replace(prepared, session=replace(prepared.session, id=key))
     copied = 0
     follower: int | None = None
     if about.unique:
@@ -746,6 +752,45 @@ def update(connection: Connection, wanted: PreparedUpdate) -> Updated:
         done.refused,
         tuple(done.notes),
     )
+
+
+_MADE: Final = re.compile(r"-[0-9a-f]{20}")
+_ALIKE: Final = """
+SELECT id FROM sessions WHERE key >= :stem AND key < :stem || 'g' ORDER BY id DESC LIMIT 100
+"""
+
+
+def _under_another_name(
+    connection: Connection, prepared: Prepared, after: str | None
+) -> int | None:
+    """Find a conversation whose id was made of what it held when it was shorter, or longer."""
+    key = prepared.session.id
+    if _MADE.fullmatch(key[-21:]) is None:
+        return None
+    uids = [row["uid"] for row in prepared.rows]
+    for (found,) in list(connection.execute(_ALIKE, {"stem": key[:-10]})):
+        session = int(found)
+        if after is not None:
+            same = _holds(connection, session, after)
+        else:
+            same = all(_holds(connection, session, uid) for uid in uids) or _begins(
+                connection, session, uids
+            )
+        if same:
+            return session
+    return None
+
+
+def _begins(connection: Connection, session: int, uids: Sequence[str]) -> bool:
+    """Whether these messages begin with all that a session holds."""
+    stored = [
+        str(row[0])
+        for row in connection.execute(
+            "SELECT uid FROM messages WHERE session_id = ? ORDER BY id LIMIT ?",
+            (session, len(uids) + 1),
+        )
+    ]
+    return len(stored) <= len(uids) and set(stored) <= set(uids)
 
 
 def _stored(connection: Connection, session: int) -> dict[str, tuple[str, int | None]]:
@@ -943,6 +988,14 @@ def set_state(connection: Connection, session: str, uids: Sequence[str], state: 
         )
         changed += connection.changes()
     return changed
+
+
+def set_state_of(connection: Connection, ids: Iterable[int], state: str) -> None:
+    """Move messages to a state by the store's ids of them; a rewound one stays rewound."""
+    connection.executemany(
+        "UPDATE messages SET state = ? WHERE id = ? AND state NOT IN ('rewound', ?)",
+        [(state, each, state) for each in ids],
+    )
 
 
 def end_session(connection: Connection, session: str, reason: str) -> None:

@@ -19,14 +19,25 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.importers import (
+    agents_sdk,
+    ai_sdk,
     chatgpt,
     claude,
     claude_code,
+    gemini,
     jsonl,
+    langchain,
+    librechat,
+    llm,
+    lobechat,
+    open_webui,
     openai,
+    own_store,
     responses,
     rollout,
     session_store,
+    sharegpt,
+    sillytavern,
 )
 from mnemogram.importers.base import (
     Batch,
@@ -40,6 +51,7 @@ from mnemogram.importers.base import (
     Whole,
 )
 from mnemogram.importers.source import DIRECTORY_SUFFIXES, Source, by_number
+from mnemogram.importers.sqlite import SQLiteFile
 
 __all__ = [
     "DIRECTORY_SUFFIXES",
@@ -62,13 +74,24 @@ __all__ = [
 #: shape with a field of its own stands before one that it could be taken for, and the plain
 #: list of messages with roles, which is inside of many others, stands last.
 IMPORTERS: Final[tuple[Importer, ...]] = (
+    own_store,
+    agents_sdk,
+    llm,
     session_store,
     chatgpt,
     claude,
+    open_webui,
+    librechat,
+    lobechat,
+    sillytavern,
+    langchain,
+    gemini,
     jsonl,
     claude_code,
     rollout,
     responses,
+    ai_sdk,
+    sharegpt,
     openai,
 )
 
@@ -176,6 +199,10 @@ def _closest(head: list[Record]) -> str:
 
 
 def _fields(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, SQLiteFile):
+        for table, columns in value.tables.items():
+            yield table
+            yield from columns
     if isinstance(value, Mapping):
         yield from (key for key in value if isinstance(key, str))
         value = list(value.values())

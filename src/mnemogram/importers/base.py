@@ -31,6 +31,7 @@ __all__ = [
     "Whole",
     "as_text",
     "as_time",
+    "bounded",
     "content_uid",
     "conversations",
     "first_of",
@@ -145,6 +146,9 @@ class Batch(NamedTuple):
         whole: what the file holds of the conversation, where that is all there is.
         unique: whether no other conversation has messages with these uids, except for
             copies of them.
+        made: whether the session's id was made of what was said first and of all that was
+            said, as the conversation brings none.
+        after: of a later piece of such a conversation: uid of the message before it.
         end_reason: why the conversation ended, where that is known.
     """
 
@@ -155,6 +159,8 @@ class Batch(NamedTuple):
     states: Mapping[str, State] = MappingProxyType({})
     whole: Whole | None = None
     unique: bool = False
+    made: bool = False
+    after: str | None = None
     end_reason: str | None = None
 
     def conversation(self) -> Conversation:
@@ -169,6 +175,8 @@ class Batch(NamedTuple):
             gone=frozenset() if known is None else known.left,
             newest=None if known is None else known.newest,
             unique=self.unique,
+            made=self.made,
+            after=self.after,
             end_reason=self.end_reason,
         )
 
@@ -309,6 +317,7 @@ def pieces(
     states: Mapping[str, State] | None = None,
     whole: bool = False,
     unique: bool = False,
+    made: bool = False,
 ) -> Iterator[Batch]:
     """Cut a conversation into batches; one without any message is none."""
     if not messages and not left:
@@ -330,6 +339,8 @@ def pieces(
             states=states or {} if last else {},
             whole=all_of_it,
             unique=unique,
+            made=made,
+            after=messages[start - 1].uid if made and start else None,
         )
 
 
@@ -357,6 +368,21 @@ def _digest(parts: Iterable[object]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+#: Levels of a value in a call that are kept as they are.
+_DEEP: Final = 60
+
+
+def bounded(value: Any, depth: int = 0) -> Any:
+    """Return a JSON value without what is nested too deeply to be stored."""
+    if depth > _DEEP:
+        return "..." if isinstance(value, (dict, list, tuple)) else value
+    if isinstance(value, dict):
+        return {key: bounded(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [bounded(each, depth + 1) for each in value]
+    return value
+
+
 def content_uid(position: int, message: Message) -> str:
     """Return the uid of a message that brings none: its place and what it says."""
     said = (message.role, message.content, message.tool_calls, message.tool_call_id)
@@ -364,14 +390,20 @@ def content_uid(position: int, message: Message) -> str:
 
 
 class Occurrences:
-    """Keeps equal conversations of one file apart, and equal again at the next import."""
+    """Names conversations that bring no id, by what is said in them.
+
+    Equal conversations of one file are kept apart, and are equal again at the next import.
+    The first half of a name is that of the first message, so that a conversation that has
+    grown is found again.
+    """
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def name(self, prefix: str, uids: Iterable[str]) -> str:
         """Return the id of a conversation that brings none, from its messages' uids."""
-        name = f"{prefix}-{_digest(uids)[:20]}"
+        known = list(uids)
+        name = f"{prefix}-{_digest(known[:1])[:10]}{_digest(known)[:10]}"
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{name}-{self._seen[name]}"
 
@@ -390,6 +422,7 @@ class Builder:
         self._count = 0
         self._uids: dict[str, str] = {}
         self._tool_names: dict[str, str] = {}
+        self._called: str | None = None  # the tool of the call before, if it is a single one
         self._time = started_at
 
     def add(
@@ -406,15 +439,16 @@ class Builder:
     ) -> str:
         """Add the next message; return its uid."""
         self._time = timestamp or self._time
-        if role == "tool" and tool_name is None and tool_call_id is not None:
-            tool_name = self._tool_names.get(tool_call_id)
-        for call in tool_calls or ():
-            self._remember(call)
+        if role == "tool" and tool_name is None:
+            # Without an id it answers the call before it, where that is a single one.
+            tool_name = self._tool_names.get(tool_call_id) if tool_call_id else self._called
+        names = [self._remember(call) for call in tool_calls or ()]
+        self._called = names[0] if len(names) == 1 else None
         message = Message(
             role,
             content,
             timestamp=self._time,
-            tool_calls=tool_calls or None,
+            tool_calls=bounded(tool_calls) or None,
             tool_call_id=tool_call_id,
             tool_name=tool_name,
             tool_status=tool_status,
@@ -457,11 +491,12 @@ class Builder:
             self._messages[place] = replace(message, uid=uid, timestamp=before.timestamp)
         return grown
 
-    def _remember(self, call: object) -> None:
+    def _remember(self, call: object) -> str | None:
         if not isinstance(call, Mapping):
-            return
+            return None
         function = call.get("function")
         named = function if isinstance(function, Mapping) else call
         key, name = as_text(call.get("id")), as_text(named.get("name"))
         if key and name:
             self._tool_names[key] = name
+        return name

@@ -37,7 +37,9 @@ _CALLS: Final = frozenset(
 )
 _RESULTS: Final = ("tool_result", "tool-result", "function_call_output")
 #: Blocks that steer a program and say nothing.
-_NOTHING: Final = frozenset(("step-start", "step-finish", "token_budget", "cache_control"))
+_NOTHING: Final = frozenset(
+    ("step-start", "step-finish", "token_budget", "cache_control", "agent_update")
+)
 _MEDIA: Final = ("image", "audio", "video")
 #: Bytes written as text: no word of them is worth an index.
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,[\w+/=\s-]*", re.A)
@@ -417,7 +419,9 @@ def attachment(about: Mapping[str, Any]) -> str:
         first_of(about, "filename", "file_name", "fileName", "title", "name", "displayName")
     )
     kinds = ("media_type", "mediaType", "mime_type", "mimeType", "file_type", "fileType")
-    kind = as_text(first_of(about, *kinds) or first_of(more, *kinds))
+    kind = as_text(first_of(about, *kinds, "content_type") or first_of(more, *kinds))
+    if kind is None and "/" in str(about.get("type")):
+        kind = as_text(about["type"])
     size = first_of(about, "file_size", "fileSize", "size", "bytes")
     known = [each for each in (name, kind) if each]
     if isinstance(size, int) and not isinstance(size, bool):

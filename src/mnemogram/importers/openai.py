@@ -139,7 +139,7 @@ def _finish(about: Mapping[str, Any], builder: Builder, names: Occurrences) -> I
         model=as_text(about.get("model")),
         started_at=read_time(about, beginning=True)[0],
     )
-    yield from pieces(session, messages)
+    yield from pieces(session, messages, made=own is None)
 
 
 def _messages(numbered: Iterable[tuple[str, object]], builder: Builder, report: Report) -> Builder:

@@ -141,7 +141,7 @@ def _conversation(
         model=as_text(about.get("model")),
         started_at=started,
     )
-    yield from pieces(session, messages)
+    yield from pieces(session, messages, made=own is None)
 
 
 class Items:

@@ -21,6 +21,7 @@ from mnemogram.importers.base import (
     Record,
     Report,
     as_time,
+    bounded,
     role_of,
     settled,
 )
@@ -95,13 +96,21 @@ def said(row: Mapping[str, Any]) -> tuple[Session, Message, State, str | None] |
         text,
         uid=uid,
         timestamp=time,
-        tool_calls=row.get("tool_calls") or calls or None,
+        tool_calls=_calls(row.get("tool_calls")) or calls or None,
         tool_call_id=row.get("tool_call_id"),
         tool_name=row.get("tool_name"),
         tool_status=row.get("tool_status"),
         provenance="observed" if time else "legacy_snapshot",
     )
     return session, message, _state(row), row.get("session_end_reason")
+
+
+def _calls(text: Any) -> Any:
+    """Return calls as JSON values where they are JSON, and as their text where they are not."""
+    try:
+        return bounded(json.loads(text)) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return text
 
 
 def _state(row: Mapping[str, Any]) -> State:

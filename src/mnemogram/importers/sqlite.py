@@ -12,9 +12,14 @@ from typing import Any, Final
 
 from mnemogram.importers.base import ImportFailed
 
-__all__ = ["SQLITE_HEAD", "SQLiteFile"]
+__all__ = ["SQLITE_HEAD", "SQLiteFile", "quoted"]
 
 SQLITE_HEAD: Final = b"SQLite format 3\0"
+
+
+def quoted(name: str) -> str:
+    """Return the name of a table as a statement may hold it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 class SQLiteFile:

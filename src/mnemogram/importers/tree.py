@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["leaves", "longest", "path"]
+__all__ = ["leaves", "longest", "newest", "path"]
 
 
 def path(parents: Mapping[str, str | None], leaf: str | None) -> list[str]:
@@ -37,3 +37,19 @@ def longest(parents: Mapping[str, str | None]) -> list[str]:
         for number, each in enumerate(reversed(way), 1):
             depth[each] = below + number
     return path(parents, max(depth, key=depth.__getitem__, default=None))
+
+
+def newest(parents: Mapping[str, str | None]) -> list[str]:
+    """Return the path that goes on with the last child each time, from the last root."""
+    last: dict[str, str] = {}
+    here: str | None = None
+    for key, parent in parents.items():
+        if parent is not None and parent in parents and parent != key:
+            last[parent] = key
+        else:
+            here = key
+    keys: dict[str, None] = {}
+    while here is not None and here not in keys:
+        keys[here] = None
+        here = last.get(here)
+    return list(keys)

@@ -13,15 +13,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import IO, Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import writing
-from mnemogram.history.models import Message, Session
+from mnemogram.history.models import STATES, Message, Session
 from mnemogram.moments import datetime_of, to_microseconds
 from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection
-from mnemogram.values import Value
+from mnemogram.values import Value, storable
 
 __all__ = ["Exported", "Imported", "export_lines", "import_lines"]
 
@@ -230,11 +231,17 @@ def import_lines(
             batch.tombstones.append((_string(record, "session", number), moment))
             batch.size += 1
         elif kind == "session":
-            known[_string(record, "id", number)] = record
+            record["id"] = _string(record, "id", number)
+            if not isinstance(record.get("end_reason"), (str, NoneType)):
+                raise InvalidArgument(f"line {number}: end_reason must be a string", hint=_HINT)
+            known[record["id"]] = record
             batch.sessions.append(record)
             batch.size += 1
             totals["sessions"] += 1
         elif kind == "message":
+            if record.get("state", "active") not in STATES:
+                state = record["state"]
+                raise InvalidArgument(f"line {number}: unknown state {state!r}", hint=_HINT)
             batch.messages.setdefault(_string(record, "session", number), []).append(record)
             batch.size += 1
         else:
@@ -251,7 +258,7 @@ _HINT: Final = "Give a file that export wrote; other programs' files are for `mn
 def _record(line: str, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"line {number}: not JSON: {error}", hint=_HINT) from error
     if not isinstance(record, dict):
         raise InvalidArgument(f"line {number}: not an object", hint=_HINT)
@@ -273,7 +280,7 @@ def _string(record: dict[str, Any], field: str, number: int) -> str:
     value = record.get(field)
     if not isinstance(value, str) or not value:
         raise InvalidArgument(f"line {number}: {field} must be a string", hint=_HINT)
-    return value
+    return storable(value)
 
 
 def _moment(value: Any, number: int) -> int:
@@ -312,7 +319,7 @@ def _store(
         counts["repeated"] += result.repeated
         counts["refused"] += result.refused
         if not result.refused:
-            _restore(connection, key, about, records)
+            _restore(connection, key, about, records, result.ids)
     return counts
 
 
@@ -345,18 +352,22 @@ def _message(record: dict[str, Any]) -> Message:
 
 
 def _restore(
-    connection: Connection, key: str, about: dict[str, Any], records: list[dict[str, Any]]
+    connection: Connection,
+    key: str,
+    about: dict[str, Any],
+    records: list[dict[str, Any]],
+    ids: Sequence[int | None],
 ) -> None:
     """Set what an append does not: states, the end, and when the session was active."""
     for state in ("compacted", "rewound"):
-        uids = [each["uid"] for each in records if each.get("state") == state]
-        if uids:
-            writing.set_state(connection, key, uids, state)
+        wanted = [
+            row_id
+            for row_id, each in zip(ids, records, strict=True)
+            if each.get("state") == state and row_id is not None
+        ]
+        writing.set_state_of(connection, wanted, state)
     if about.get("end_reason") is not None:
-        connection.execute(
-            "UPDATE sessions SET end_reason = coalesce(end_reason, ?) WHERE key = ?",
-            (about["end_reason"], key),
-        )
+        writing.end_if_open(connection, key, about["end_reason"])
     if about.get("last_active_at") is not None:
         connection.execute(
             "UPDATE sessions SET last_active_at = ? WHERE key = ? AND last_active_at < ?",
