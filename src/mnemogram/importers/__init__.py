@@ -161,15 +161,34 @@ def read(
 
 def _part(records: Iterator[Record], format: str, report: Report) -> Iterator[Batch]:
     if format == "auto":
-        head = list(itertools.islice(records, _LOOK_AT))
+        head, records = _head(records)
         if not head:
             return iter(())
         importer = _importer_of(head, report)
-        records = itertools.chain(head, records)
     else:
         importer = next(each for each in IMPORTERS if format == each.NAME)
     report.format = importer.NAME
     return importer.read(records, report)
+
+
+def _head(records: Iterator[Record]) -> tuple[list[Record], Iterator[Record]]:
+    """Return the first records, and all of them; a file that breaks has what stood before."""
+    head: list[Record] = []
+    broken: ImportFailed | None = None
+    try:
+        head += itertools.islice(records, _LOOK_AT)
+    except ImportFailed as error:
+        broken = error
+
+    def everything() -> Iterator[Record]:
+        yield from head
+        if broken is not None:
+            raise broken
+        yield from records
+
+    if broken is not None and not head:
+        raise broken
+    return head, everything()
 
 
 def _importer_of(head: list[Record], report: Report) -> Importer:

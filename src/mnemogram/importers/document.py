@@ -90,6 +90,11 @@ class Document:
         pending, _ = self._decoder.getstate()
         return self._text[self._place :].encode("utf-8") + pending
 
+    @property
+    def line(self) -> int:
+        """The line that was read last, from 1."""
+        return self._lines + self._text.count("\n", 0, self._place) + 1
+
     # -- pieces of the text
 
     def _more(self) -> bool:

@@ -58,6 +58,7 @@ def recognises(value: object) -> bool:
         return False
     return (
         ("sessionId" in value and "projectHash" in value)
+        or (_is_content(value) and value.get("role") in ("user", "model"))
         or _is_record(value)
         or _contents(value) is not None
         or _chunks(value) is not None

@@ -21,11 +21,14 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from mnemogram.importers.base import ImportFailed, NothingFound, Record, Report
+from mnemogram.importers.document import Broken, Document
 from mnemogram.importers.sqlite import SQLITE_HEAD, SQLiteFile
 
 __all__ = ["DIRECTORY_SUFFIXES", "SUFFIXES", "Part", "Source", "by_number"]
 
 _SNIFF_LINES: Final = 20
+#: A file of more bytes is read a piece at a time.
+BLOCK: Final = 128 << 10
 _UTF16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _DAMAGED: Final = (EOFError, OSError, zlib.error, UnicodeError, zipfile.BadZipFile)
 
@@ -217,6 +220,12 @@ class Source:
         label = f"{self._report.file}/{name}" if name else self._report.file
         number = 0
         try:
+            start = b"".join(_upto(file, BLOCK))
+            if len(start) >= BLOCK:
+                for number, value in self._large(start, file, name, label):  # noqa: B007
+                    yield value
+                return
+            file = io.BytesIO(start)
             head = list(itertools.islice(file, _SNIFF_LINES))
             if _starts_with_value(head):
                 lines = itertools.chain(head, file)
@@ -236,10 +245,35 @@ class Source:
             reason = f"the file is damaged: {error}"
             raise ImportFailed(label, number + 1, reason) from error
 
-    def _lines(self, lines: Iterator[bytes], name: str, label: str) -> Iterator[tuple[int, Record]]:
+    def _large(
+        self, start: bytes, file: Any, name: str, label: str
+    ) -> Iterator[tuple[int, Record]]:
+        """Yield the values of a file that may be larger than memory.
+
+        Of a document that is a list its elements, as if each stood on a line.
+        """
+        line = 1
+        first = start.lstrip().partition(b"\n")
+        if not first[1] or not _is_value(first[0]):
+            document = Document(start, file.read)
+            try:
+                for number, value in enumerate(document.values(), 1):
+                    yield 0, Record(_part_of(name, number, document.is_list), value)
+            except Broken as error:
+                raise ImportFailed(label, error.line, error.reason) from error
+            start, line = document.rest(), document.line
+            if not start:
+                return
+        head, end, tail = start.rpartition(b"\n")
+        lines = itertools.chain(io.BytesIO(head + end), (tail + file.readline(),), file)
+        yield from self._lines(lines, name, label, line)
+
+    def _lines(
+        self, lines: Iterator[bytes], name: str, label: str, start: int = 1
+    ) -> Iterator[tuple[int, Record]]:
         first: _Unreadable | None = None
         good = False
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, start):
             text = line.strip()
             if not text:
                 continue
@@ -253,6 +287,17 @@ class Source:
             yield number, Record(_place(name, number), value)
         if first is not None and not good:
             raise ImportFailed(label, first.line, first.reason) from first
+
+
+def _upto(file: Any, size: int) -> Iterator[bytes]:
+    """Yield what comes of a file, up to a size: a packed one may give less than is asked for."""
+    while size > 0 and (piece := file.read(size)):
+        size -= len(piece)
+        yield piece
+
+
+def _part_of(name: str, number: int, is_list: bool) -> str:
+    return ", ".join(filter(None, (name, f"item {number}" if is_list else "")))
 
 
 def _place(name: str, number: int) -> str:
