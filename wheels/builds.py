@@ -50,7 +50,7 @@ class Workshop:
                 raise BuildFailed(f"there is no Python {python} here")
             self._builders[python] = environment(
                 self.directory / f"builder-{python}",
-                *("scikit-build-core>=0.11", "cython>=3.1"),
+                *("scikit-build-core>=0.11", "cython>=3.1,<3.3"),
                 python=found,
             )
         return self._builders[python]

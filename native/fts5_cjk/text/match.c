@@ -433,6 +433,7 @@ int tm_evaluate(const int *program, int n, const uint8_t *seen) {
       stack[top++] = seen[op];
       continue;
     }
+    if (top < 2) return 0; /* no program */
     top--;
     if (op == TM_AND) {
       stack[top - 1] &= stack[top];
