@@ -35,6 +35,18 @@ cdef frozenset DIVIDERS = frozenset("、。，；：！？「」『』《》〈�
 cdef frozenset APOSTROPHES = frozenset("'’ʼ＇")
 
 
+# Affixes that Persian writes joined, apart, or joined by an invisible mark.
+cdef frozenset LEADING = frozenset({"می", "نمی", "همی", "بی"})
+cdef frozenset TRAILING = frozenset({
+    "ها", "های", "هایی", "هایم", "هایت", "هایش", "هایمان", "هایتان", "هایشان",
+    "تر", "تری", "ترین", "ام", "ات", "اش", "ایم", "اید", "اند", "ای", "مان", "تان", "شان"})
+cdef str NON_JOINER = "\u200c"
+
+
+cdef bint is_affix(str word, frozenset affixes):
+    return word.replace("ي", "ی").replace("ى", "ی") in affixes
+
+
 cdef bint divides(Py_UCS4 character):
     return (character.isspace() or character < 0x20 or character == 0x7F
             or (character > 0x7F and character in DIVIDERS))
@@ -172,6 +184,8 @@ cdef class Parser:
                 continue
             if kind == "(":
                 keep, drop = self.group()
+            elif kind == "word" and not star:
+                keep, drop = self.word(self.at - 1), None
             else:
                 keep, drop = self.leaf(start, end, kind == "quoted", star), None
             if keep is None and drop is None:
@@ -213,6 +227,54 @@ cdef class Parser:
                 add_note(self.notes, "an alternative that only excludes was ignored")
             return joined(Or, positive), None
         return None, joined(And, negative)
+
+    cdef Node word(self, Py_ssize_t at):
+        """A word; of Persian also the other ways to write it with the affix beside it."""
+        cdef Py_ssize_t start = self.lexemes[at][1], end = self.lexemes[at][2]
+        cdef str source = self.text[start:end]
+        cdef Node leaf = self.leaf(start, end, False, False)
+        cdef list spellings
+        if leaf is None or source.isascii():
+            return leaf
+        spellings = [leaf]
+        if at and self.are_one(at - 1):
+            spellings.append(self.joint(self.lexemes[at - 1][1], end))
+        if self.are_one(at):
+            spellings.append(self.joint(start, self.lexemes[at + 1][2]))
+        if NON_JOINER in source:
+            spellings.append(self.parted(start, end))
+        return joined(Or, [each for each in spellings if each is not None])
+
+    cdef bint are_one(self, Py_ssize_t at):
+        """Whether the lexemes at and behind a place may be one word, written apart."""
+        if at + 1 >= len(self.lexemes):
+            return False
+        kind, start, end, star = self.lexemes[at]
+        other, from_, to, other_star = self.lexemes[at + 1]
+        if kind != "word" or other != "word" or star or other_star:
+            return False
+        if not self.text[end:from_].isspace():
+            return False
+        return is_affix(self.text[start:end], LEADING) or is_affix(self.text[from_:to], TRAILING)
+
+    cdef Phrase joint(self, Py_ssize_t start, Py_ssize_t end):
+        """The words of a part of the query, written as one."""
+        cdef str source = "".join(self.text[start:end].split())
+        cdef list tokens = self.tokenizer.tokens(source)
+        cdef Token token
+        if len(tokens) != 1:
+            return None
+        token = tokens[0]
+        return make_phrase(source, (make_token(token.text, token.flags, start, end),), False, False,
+                           False, start, end, self.tokenizer)
+
+    cdef Phrase parted(self, Py_ssize_t start, Py_ssize_t end):
+        """A word that invisible marks join, written as several."""
+        cdef str source = self.text[start:end].replace(NON_JOINER, " ")
+        cdef list tokens = self.tokenizer.tokens(source)
+        if not 1 < len(tokens) <= MAX_PHRASE_TOKENS:
+            return None
+        return phrase_of(source, tokens, start, True, False, self.tokenizer)
 
     cdef Node leaf(self, Py_ssize_t start, Py_ssize_t end, bint quoted, bint star):
         cdef str source = self.text[start:end]
@@ -275,7 +337,8 @@ def parse(str text not None, config=None):
     Words, ``"phrases"``, ``AND`` ``OR`` ``NOT`` in capitals, parentheses at the start of a word,
     and a trailing ``*``; everything else is literal. Words are joined by AND; NOT binds to the
     next term, AND closer than OR. Words that punctuation joins (``QX-417``) are a phrase whose
-    last part may be a beginning. Lone CJK characters are looked up as prefixes of bigrams, and
+    last part may be a beginning. A Persian affix is found joined to its word and apart from it.
+    Lone CJK characters are looked up as prefixes of bigrams, and
     the last cluster of Thai, Lao, Khmer or Myanmar may be followed by marks.
 
     Args:

@@ -23,6 +23,7 @@ __all__ = [
     "JAPANESE_PARTICLES",
     "TOPICLESS_HAN",
     "TOPICLESS_WORDS",
+    "UNSPACED_SCRIPTS_SPACE",
     "VIETNAMESE_LETTERS",
 ]
 
@@ -69,6 +70,12 @@ ARABIC_PROCLITICS: Final = (
 #: Those that a word of a text is looked up behind.
 COMMON_ARABIC_PROCLITICS: Final = ("ال", "وال", "بال", "لل", "و", "ب", "ل")
 ARABIC_ENDINGS: Final = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+_UNSPACED: Final = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+#: Spaces between characters of scripts that are written without.
+UNSPACED_SCRIPTS_SPACE: Final = re.compile(rf"(?<={_UNSPACED})\s+(?={_UNSPACED})")
 VIETNAMESE_LETTERS: Final = re.compile("[ƠơƯưĐđ\u1ea0-\u1ef9]")
 
 # --- of messages -----------------------------------------------------------------------

@@ -55,6 +55,16 @@ STORE_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 Unlike in unicode61 by default, combining marks belong to words: without them Hindi falls
 apart into single consonants. Variation selectors are marks, too, and part of no word.
 """
+PLAIN_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **STORE_OPTIONS,
+        "remove_diacritics": "0",
+        "variants": "0",
+        **dict.fromkeys(_EXTRA_FOLDS, "0"),
+        "invisible": "1",
+    }
+)
+"""How spellings are told apart: case, width and what is not seen are folded, no more."""
 
 _DEFAULTS = {"remove_diacritics": "2", "variants": "1", **dict.fromkeys(_EXTRA_FOLDS, "1")}
 

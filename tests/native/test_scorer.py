@@ -9,7 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemogram._native.query import Or, Scorer, compile, phrase, tokenizer_for
+from mnemogram._native.query import (
+    UNIT_NONE,
+    UNIT_TYPED,
+    Or,
+    Scorer,
+    compile,
+    phrase,
+    tokenizer_for,
+)
+from mnemogram.text import PLAIN_OPTIONS
 
 from ..reference import query as phrases
 from ..reference import scoring as reference
@@ -134,3 +143,69 @@ def test_an_empty_column_counts_nothing() -> None:
     scorer.add(None, None)
     first, second = scorer.scores()
     assert first > 0.0 == second
+
+
+def facts(query: str, text: str) -> tuple[frozenset[int], int, bool, int]:
+    units = [found for word in query.split() if (found := phrase(word)) is not None]
+    typed = phrase(query)
+    assert typed is not None
+    matcher = compile(Or([*units, typed]))
+    numbers = {each: place for place, each in enumerate(units)}
+    scorer = Scorer(
+        matcher,
+        [1.0] * len(matcher.phrases),
+        [1.0],
+        5.0,
+        **BM25,
+        units=[numbers.get(each, UNIT_TYPED) for each in matcher.phrases],
+        spellings=[each.text if each in numbers else None for each in matcher.phrases],
+        plain=tokenizer_for(PLAIN_OPTIONS),
+    )
+    scorer.add(text)
+    return scorer.about(0)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("red key", "a red key", ({0, 1}, 0, True, 0)),
+        ("red key", "a key, red", ({0, 1}, 0, False, 0)),
+        ("red key", "red is red. Key and red", ({0, 1}, 0, False, 0)),
+        ("red key", "red one two key", ({0, 1}, 0, False, 2)),
+        ("red key", "red one", ({0}, 0, False, 0)),
+        ("red key", "blue", (set(), 0, False, 0)),
+        ("caf\u00e9 a", "a Cafe\u0301", ({0, 1}, 0, False, 0)),
+        ("caf\u00e9 a", "a cafe", ({0, 1}, 1, False, 0)),
+        ("資料 a", "a 资料", ({0, 1}, 1, False, 0)),
+        ("資料 a", "a 资料 and 資料", ({0, 1}, 0, False, 0)),
+    ],
+)
+def test_facts_of_a_text(query: str, text: str, expected: tuple[set[int], int, bool, int]) -> None:
+    units, folded, typed, apart = facts(query, text)
+    assert (set(units), folded, typed, apart) == expected
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 5))
+def test_a_passage_counts_the_same_wherever_it_stands(before: int, after: int, times: int) -> None:
+    matcher = compile(phrase("heron"))
+    scorer = Scorer(matcher, [1.0], [1.0], 5.0, **BM25, passage=10)
+    text = "heron " * times
+    scorer.add("other " * before + text + "other " * after)
+    scorer.add(text + "other " * 10)
+    got, expected = scorer.scores()
+    length = before + after + times
+    assert got == pytest.approx(expected) if length >= 10 else got >= expected
+
+
+def test_a_long_text_without_a_match_has_no_score() -> None:
+    scorer = Scorer(compile(phrase("a")), [1.0], [1.0], 5.0, **BM25, passage=10)
+    scorer.add("other " * 50)
+    assert scorer.scores() == [0.0]
+
+
+def test_units_and_spellings_of_another_number_are_refused() -> None:
+    matcher = compile(phrase("a"))
+    with pytest.raises(ValueError, match="one unit"):
+        Scorer(matcher, [1.0], [1.0], 5.0, **BM25, units=[UNIT_NONE, 1])
+    with pytest.raises(IndexError):
+        Scorer(matcher, [1.0], [1.0], 5.0, **BM25).about(0)

@@ -37,6 +37,8 @@ from mnemogram._native.query_tree import (
     tokenizer_for,
 )
 from mnemogram._native.scorer import (
+    UNIT_NONE,
+    UNIT_TYPED,
     Scorer,
 )
 
@@ -52,6 +54,8 @@ __all__ = [
     "MAX_TOKENS",
     "MAX_TRIGRAMS",
     "SINGLE",
+    "UNIT_NONE",
+    "UNIT_TYPED",
     "WORD",
     "And",
     "Matcher",

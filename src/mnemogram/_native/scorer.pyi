@@ -7,6 +7,9 @@ from typing import final
 from mnemogram._native.matcher import Matcher
 from mnemogram._native.query_tree import Tokenizer
 
+UNIT_NONE: int
+UNIT_TYPED: int
+
 @final
 class Scorer:
     def __new__(
@@ -21,7 +24,12 @@ class Scorer:
         grams_of: str = "",
         grams_by: Tokenizer | None = None,
         grams_weight: float = 0.0,
+        passage: int = 0,
+        units: Sequence[int] = (),
+        spellings: Sequence[str | None] = (),
+        plain: Tokenizer | None = None,
     ) -> Scorer: ...
     def add(self, *columns: str | bytes | None, deadline: float | None = None) -> int: ...
+    def about(self, row: int) -> tuple[frozenset[int], int, bool, int]: ...
     def parts(self, row: int) -> dict[int, float]: ...
     def scores(self) -> list[float]: ...

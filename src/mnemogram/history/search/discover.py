@@ -105,11 +105,13 @@ def _discover(
         elsewhere = _elsewhere(searcher)
     found = answer.found
     hints += answer.notes
+    chosen, more = choose(request, found.candidates, titles)
+    parts = [isinstance(each, Candidate) and each.partial for each in chosen]
     if not found.complete and not found.candidates and not titles:
         raise QueryTimeout("the deadline passed before every message was looked at")
     if query.root is not None and not found.candidates and not titles:
         hints.append(_nothing(request, elsewhere))
-    elif answer.relaxed:
+    elif answer.relaxed and all(parts):
         hints.append(_parts(request, elsewhere, complete=searcher.strict_complete))
     hints += elsewhere.hints()
     if not found.complete:
@@ -123,8 +125,6 @@ def _discover(
         for name in searcher.damaged
     ]
     hints += missed_day(connection, request.period)
-    chosen, more = choose(request, found.candidates, titles)
-    parts = [isinstance(each, Candidate) and each.partial for each in chosen]
     if any(parts) and not all(parts):
         hints.append(
             f"The first {parts.index(True)} of all results hold all of the query,"

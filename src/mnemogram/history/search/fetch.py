@@ -8,7 +8,7 @@ predicate of ``Visibility`` is part of every statement that fetches candidates.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,7 +20,16 @@ from mnemogram.history.index import state as indexes
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
 
-__all__ = ["CANDIDATE_LIMIT", "Found", "IndexQuery", "from_index", "lineages_of"]
+__all__ = [
+    "CANDIDATE_LIMIT",
+    "COLUMN_WEIGHTS",
+    "Found",
+    "IndexQuery",
+    "from_index",
+    "from_sessions",
+    "lineages_of",
+    "newest_from_index",
+]
 
 #: Candidates that are ranked before grouping; more only while lineages are missing.
 CANDIDATE_LIMIT: Final = 300
@@ -60,6 +69,17 @@ class Found:
         self.complete &= other.complete
         self.ranked &= other.ranked
         self.scored &= other.scored
+
+    def prefer(self, others: Iterable[Candidate]) -> None:
+        """Take over other candidates, ahead of all that are there; exact scores decide then."""
+        known = {each.id: each for each in self.candidates}
+        ahead = 1.0 + max((each.score for each in self.candidates), default=0.0)
+        for each in others:
+            if each.id in known:
+                known[each.id].score += ahead
+            else:
+                each.score = ahead + each.score
+                self.candidates.append(each)
 
 
 def lineages_of(candidates: Iterable[Candidate]) -> int:
@@ -125,6 +145,25 @@ def from_index(
     return fetching.sorted(newest=sort == "newest")
 
 
+def newest_from_index(
+    connection: Connection, visibility: Visibility, asked: IndexQuery, *, wanted: int
+) -> Found:
+    """Return the newest visible messages that an FTS table finds.
+
+    Raises:
+        QueryTimeout: none was found in time.
+    """
+    return _Fetching(connection, visibility, asked, wanted).newest(wanted)
+
+
+def from_sessions(
+    connection: Connection, visibility: Visibility, asked: IndexQuery, sessions: Collection[int]
+) -> list[Candidate]:
+    """Return the best visible messages of some sessions that an FTS table finds."""
+    fetching = _Fetching(connection, visibility, asked, CANDIDATE_LIMIT)
+    return fetching.of_sessions(sessions)
+
+
 class _Fetching:
     """One question to one index."""
 
@@ -143,13 +182,13 @@ class _Fetching:
                 score = self._asked.score(self._connection)
                 self._by_rank(score, first, found)
                 if recent and not found.exhausted:
-                    found.add(self._newest(CANDIDATE_LIMIT, score))
+                    found.add(self.newest(CANDIDATE_LIMIT, score))
         except QueryTimeout:
             self._connection.check_deadline()
             if found.candidates:
                 found.exhausted = False
             else:
-                found = self._newest(self._wanted)
+                found = self.newest(self._wanted)
                 found.ranked = False
         return found
 
@@ -278,7 +317,16 @@ class _Fetching:
                 found.exhausted = True
                 return
 
-    def _newest(self, wanted: int, score: str = "0.0") -> Found:
+    def of_sessions(self, sessions: Collection[int]) -> list[Candidate]:
+        statement = self._select(
+            "ORDER BY score, moment DESC, m.id DESC LIMIT :limit",
+            score=self._asked.score(self._connection),
+            more=" AND m.session_id IN (SELECT value FROM json_each(:sessions))",
+        )
+        sought = json.dumps(sorted(sessions))
+        return self._admitted(self._rows(statement, sessions=sought, limit=CANDIDATE_LIMIT))
+
+    def newest(self, wanted: int, score: str = "0.0") -> Found:
         """The last matches by id, which FTS5 gives one by one without ranking them."""
         found = Found()
         cursor = self._rows(self._select(f"ORDER BY {self._asked.table}.rowid DESC", score=score))

@@ -15,25 +15,45 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
-from mnemogram._native.query import Matcher, Node, Or, Phrase, Scorer, compile, tokenizer_for
+from mnemogram._native.query import (
+    UNIT_NONE,
+    UNIT_TYPED,
+    Matcher,
+    Node,
+    Or,
+    Phrase,
+    Scorer,
+    compile,
+    tokenizer_for,
+)
 from mnemogram.bm25 import B, K
 from mnemogram.history.index import state as indexes
 from mnemogram.history.search.fetch import COLUMN_WEIGHTS
 from mnemogram.history.search.visibility import Candidate
 from mnemogram.sqlite.database import Connection
+from mnemogram.text import PLAIN_OPTIONS
 
 __all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "rerank", "statistics"]
 
 #: Candidates, and best ones of lineages, that are scored exactly. Twice as many gained nothing
 #: (XQuAD in five languages, whole passages and single sentences; CMRC).
 MOST_SCORED: Final = 150
-#: Characters of a message that are scored; what follows hardly moves a BM25 score.
-_SCORED_CHARS: Final = 16_384
+#: Tokens of a passage: of a longer message the best one is scored.
+_PASSAGE: Final = 512
+#: Bytes of a message that are always read, and of all of them together that are read whole.
+_LEAST_READ: Final = 16_384
+_MOST_READ: Final = 48 * 1024 * 1024
 #: Counting a term's matches stops here: beyond it, about how many is enough.
 _MOST_COUNTED: Final = 2_000
 #: Share of a score down to which another is nearly the same, and tokens of a short text.
 _NEAR: Final = 0.8
 _SHORT: Final = 30
+#: What a word in the title of a session counts beside one in a message.
+_TITLE: Final = 0.7
+#: Tokens between the nearest of a query's units, of which more is another class.
+_WIDTHS: Final = (4, 16, 64)
+#: What an equal score is multiplied with that has to be the smaller one.
+_BARELY: Final = 1.0 - 1e-9
 #: How much a hit one and two messages away counts for its neighbour.
 _NEIGHBOUR: Final = (0.0, 0.25, 0.12)
 
@@ -105,6 +125,9 @@ class Evidence:
         grams_of: a query whose words also count by their trigrams.
         grams_by: options of the tokenizer that the trigrams are cut with.
         grams_weight: what all trigrams of the query count together; 0 for none.
+        units: of phrases that are forms of a unit of the query, its number.
+        typed: the query as it was typed, as phrases.
+        spellings: of phrases that are units of the query, how they were typed.
     """
 
     def __init__(
@@ -116,14 +139,30 @@ class Evidence:
         grams_of: str,
         grams_by: Mapping[str, str],
         grams_weight: float,
+        units: Mapping[Phrase, int] | None = None,
+        typed: Iterable[Phrase] = (),
+        spellings: Mapping[Phrase, str] | None = None,
     ) -> None:
         weights: dict[Node, float] = {}
         for node, weight in weighted:
             weights[node] = max(weight, weights.get(node, 0.0))
+        as_typed = frozenset(typed)
+        for node in as_typed:
+            weights.setdefault(node, 0.0)
         self._matcher: Matcher = compile(Or(list(weights)), substring=substring)
         self._weights = [weights[each] for each in self._matcher.phrases]
         self._average = average
         self._grams = (grams_of, grams_by, grams_weight)
+        units, spelled = units or {}, spellings or {}
+        self._units = [
+            units.get(each, UNIT_TYPED if each in as_typed else UNIT_NONE) for each in self.phrases
+        ]
+        self._spellings = [spelled.get(each) for each in self.phrases]
+
+    @property
+    def units(self) -> frozenset[int]:
+        """The numbers of all units that phrases are forms of."""
+        return frozenset(each for each in self._units if each >= 0)
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
@@ -135,6 +174,19 @@ class Evidence:
         places = {place for place, each in enumerate(self.phrases) if each in wanted}
         left = [each for each in candidates if not each.parts or not places.isdisjoint(each.parts)]
         return left if any(each.parts for each in left) else candidates
+
+    def of_title(self, title: str) -> dict[int, float]:
+        """Return what each phrase gives a session by its title, by place."""
+        counts, _ = self._matcher.count(title)
+        return {
+            place: _TITLE * self._weights[place] * count * (K + 1.0) / (count + K)
+            for place, count in enumerate(counts)
+            if count and self._weights[place] > 0.0
+        }
+
+    def units_at(self, places: Iterable[int]) -> frozenset[int]:
+        """Return the numbers of the units that phrases are forms of."""
+        return frozenset(self._units[place] for place in places if self._units[place] >= 0)
 
     def scorer(self) -> Scorer:
         """Return what scores the rows of one search, given all of them."""
@@ -149,6 +201,10 @@ class Evidence:
             grams_of=text,
             grams_by=tokenizer_for(options),
             grams_weight=weight,
+            passage=_PASSAGE,
+            units=self._units,
+            spellings=self._spellings,
+            plain=tokenizer_for(PLAIN_OPTIONS),
         )
 
 
@@ -174,15 +230,37 @@ def rerank(
         heads.setdefault(each.session.root, each)
     chosen = {each.id: each for each in candidates[:most]}
     chosen |= {each.id: each for each in list(heads.values())[:most]}
-    scorer = evidence.scorer()
+    lengths = _score(connection, candidates, chosen, evidence)
+    scored = [each for each in candidates if each.id in lengths]
+    _add_titles(scored, evidence)
+    _newer_first(scored, lengths)
+    _add_neighbours(connection, scored)
+    # The last of many has fewer neighbours than those before it.
+    for _, members in groupby(
+        sorted(scored, key=lambda each: each.session.id), key=lambda each: each.session.id
+    ):
+        _newer_first(list(members), lengths)
+    _settle(scored)
+    _age(scored, half_life)
+    return candidates
+
+
+def _score(
+    connection: Connection,
+    candidates: list[Candidate],
+    chosen: Mapping[int, Candidate],
+    evidence: Evidence,
+) -> dict[int, int]:
+    """Score the chosen candidates by their texts; return the lengths of these in tokens."""
+    scorer, every = evidence.scorer(), evidence.units
     lengths: dict[int, int] = {}
     rows: list[int] = []
     for row_id, *columns in connection.execute(
         # As bytes, which is what the scorer reads: the texts are never decoded.
-        "SELECT m.id, CAST(substr(m.content, 1, ?) AS BLOB), m.tool_name,"
-        " CAST(substr(m.tool_calls, 1, ?) AS BLOB)"
-        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
-        (_SCORED_CHARS, _SCORED_CHARS, json.dumps(sorted(chosen))),
+        "SELECT m.id, substr(CAST(m.content AS BLOB), 1, wanted.value ->> 1), m.tool_name,"
+        " substr(CAST(m.tool_calls AS BLOB), 1, wanted.value ->> 1)"
+        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value ->> 0",
+        (json.dumps(sorted(_readable(connection, list(chosen)))),),
     ):
         connection.check_deadline()
         lengths[row_id] = scorer.add(*columns, deadline=connection.deadline_at)
@@ -191,20 +269,61 @@ def rerank(
     places = {each: place for place, each in enumerate(rows)}
     for each in candidates:
         if each.id in scores:
+            place = places[each.id]
             each.score = scores[each.id]
-            each.parts = scorer.parts(places[each.id])
+            each.parts = scorer.parts(place)
+            each.units, folded, typed, apart = scorer.about(place)
+            # Of parts of a query, what is inside the other words tells more than distances.
+            each.apart = (folded, not typed, _width(apart) if each.units >= every else 0)
         else:
             each.score = -1.0 / (1.0 + max(0.0, each.score))  # below all scored, order kept
-    scored = [each for each in candidates if each.id in scores]
-    _newer_first(scored, lengths)
-    _add_neighbours(connection, scored)
-    # The last of many has fewer neighbours than those before it.
-    for _, members in groupby(
-        sorted(scored, key=lambda each: each.session.id), key=lambda each: each.session.id
-    ):
-        _newer_first(list(members), lengths)
-    _age(scored, half_life)
-    return candidates
+    return lengths
+
+
+def _readable(connection: Connection, ids: list[int]) -> list[tuple[int, int]]:
+    """Return how many bytes of each message are read, the best ones first in ``ids``."""
+    sizes = dict(
+        connection.execute(
+            "SELECT m.id, octet_length(m.content) + ifnull(octet_length(m.tool_calls), 0)"
+            " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
+            (json.dumps(ids),),
+        )
+    )
+    left = _MOST_READ
+    read = []
+    for each in ids:
+        wanted = sizes.get(each, 0)
+        if wanted > left:
+            wanted = min(wanted, _LEAST_READ)
+        left -= wanted
+        read.append((each, wanted))
+    return read
+
+
+def _width(apart: int) -> int:
+    """Return a class of distances: side by side, in one sentence, in one passage, beyond."""
+    return sum(apart > each for each in _WIDTHS)
+
+
+def _settle(candidates: list[Candidate]) -> None:
+    """Of texts that hold the same of a query, put first what is nearest to it as typed.
+
+    An exact spelling stands above a folded one, the query as typed above the same words apart,
+    words near each other above words far apart. They exchange their scores, so that what
+    stands between them keeps its place.
+    """
+    groups: dict[frozenset[int], list[Candidate]] = {}
+    for each in candidates:
+        if each.units:
+            groups.setdefault(each.units, []).append(each)
+    for members in groups.values():
+        members.sort(key=lambda each: (each.apart, *_best_first(each)))
+        scores = sorted((each.score for each in members), reverse=True)
+        ceiling = scores[0]
+        for place, (each, score) in enumerate(zip(members, scores, strict=True)):
+            if place and each.apart != members[place - 1].apart:
+                ceiling = members[place - 1].score * _BARELY
+            each.score = min(score, ceiling)
 
 
 def _best_first(candidate: Candidate) -> tuple[float, bool, int, int]:
@@ -240,13 +359,38 @@ def _newer_first(candidates: list[Candidate], lengths: Mapping[int, int]) -> Non
         for each in ranked[place + 1 :]:
             if each.score < _NEAR * leader.score:
                 break
-            if each.id not in done and each.parts.keys() == leader.parts.keys():
+            if each.id not in done and _alike(each, leader):
                 near.append(each)
         done.update(each.id for each in near)
         scores = [each.score for each in near]
         near.sort(key=lambda each: each.age)  # stable: of one time the better
         for each, score in zip(near, scores, strict=True):
             each.score = score
+
+
+def _add_titles(candidates: list[Candidate], evidence: Evidence) -> None:
+    """Let the title of a session count as a part of each of its messages."""
+    titles: dict[int, dict[int, float]] = {}
+    for each in candidates:
+        session = each.session
+        if not session.title:
+            continue
+        if session.id not in titles:
+            titles[session.id] = evidence.of_title(session.title)
+        said = {
+            place: value
+            for place, value in titles[session.id].items()
+            if value > each.parts.get(place, 0.0)
+        }
+        if said:
+            each.score += sum(value - each.parts.get(place, 0.0) for place, value in said.items())
+            each.parts = {**each.parts, **said}
+            each.units |= evidence.units_at(said)
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    """Whether two texts hold the same of a query in the same way."""
+    return one.apart == other.apart and one.parts.keys() == other.parts.keys()
 
 
 def _add_neighbours(connection: Connection, candidates: list[Candidate]) -> None:

@@ -27,6 +27,7 @@ from mnemogram.languages import (
     ENGLISH_FUNCTION_WORDS,
     ENGLISH_QUESTION_WORDS,
     JAPANESE_PARTICLES,
+    UNSPACED_SCRIPTS_SPACE,
     VIETNAMESE_LETTERS,
 )
 
@@ -38,8 +39,11 @@ __all__ = [
     "lone_characters",
     "loses_diacritics",
     "marked",
+    "nearest",
     "relax",
+    "required",
     "telling",
+    "title_needles",
     "units_of",
     "worths_of",
 ]
@@ -59,6 +63,9 @@ _SYLLABLE_PAIR_WEIGHT: Final = 0.8
 #: Weight of the trigrams of words, and of clusters, beside the words themselves.
 _GRAMS: Final = 0.7
 _CLUSTER_GRAMS: Final = 1.5
+#: Words of a query that are looked for near each other, and tokens between them.
+_MOST_NEAR: Final = 8
+_NEAR_TOKENS: Final = 16
 _SHORTEST_STEM: Final = 4
 _SHORTEST_CORE: Final = 3
 _TRUNCATED: Final = 5
@@ -152,6 +159,15 @@ def substance(unit: Unit) -> float:
     if unit.phrase.flags & q.WORD:
         return 1.0
     return _FUNCTION_WEIGHT[sum(map(_is_function_character, unit.phrase.tokens[0].text[:2]))]
+
+
+def required(node: q.Node | None) -> Iterator[q.Phrase]:
+    """The phrases that every text has to hold that matches a tree."""
+    if isinstance(node, q.Phrase):
+        yield node
+    elif isinstance(node, q.And):
+        for child in node.children:
+            yield from required(child)
 
 
 def units_of(query: q.Query) -> list[Unit]:
@@ -382,6 +398,38 @@ def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, 
             yield query.text[left.start : right.end], left, right
 
 
+def _as_typed(query: q.Query) -> Iterator[q.Phrase]:
+    """The query as it was typed, as a phrase: also without the spaces that CJK needs none of."""
+    if not query.plain:
+        return
+    for text in dict.fromkeys((query.text, UNSPACED_SCRIPTS_SPACE.sub("", query.text))):
+        phrase = q.phrase(text, config=query.tokenizer.options)
+        if phrase is not None:
+            yield phrase
+
+
+def nearest(query: q.Query) -> Iterator[str]:
+    """FTS5 expressions of what is nearest to a query of several words: near, and as typed."""
+    if not query.plain or len(query.phrases) > _MOST_NEAR:
+        return
+    texts = [q.to_fts5(each) for each in required(query.root)]
+    if len(texts) > 1 and None not in texts:
+        yield f"NEAR({' '.join(map(str, texts))}, {_NEAR_TOKENS})"
+    for phrase in _as_typed(query):
+        expression = q.to_fts5(phrase) if len(phrase.tokens) > 1 else None
+        if expression is not None:
+            yield expression
+
+
+def title_needles(units: list[Unit]) -> list[str]:
+    """Return folded texts one of which a title holds that says something of a query."""
+    return [
+        each.phrase.tokens[0].text
+        for each in units[:_MOST_UNITS]
+        if substance(each) == 1.0 and each.phrase.tokens[0].text not in ENGLISH_FUNCTION_WORDS
+    ]
+
+
 def loses_diacritics(query: q.Query, units: list[Unit]) -> bool:
     """Whether folding takes off what may tell a word of the query from others: hổ, not hồ."""
     options = {**query.tokenizer.options, "remove_diacritics": "0"}
@@ -450,10 +498,17 @@ def evidence_of(
         for unit in units
         if grams and unit.phrase.flags & (q.WORD | q.CLUSTER)
     )
+    forms: dict[q.Phrase, int] = {}
+    for number, unit in enumerate(units):
+        for each in (unit.phrase, *unit.stems):
+            forms.setdefault(each, number)
     return Evidence(
         weighted,
         statistics.average,
         substring=substring,
+        units=forms,
+        typed=_as_typed(query) if len(units) > 1 else (),
+        spellings={unit.phrase: query.text[unit.start : unit.end] for unit in units},
         grams_of=query.text,
         grams_by={**options, "remove_diacritics": "0"},
         grams_weight=grams_weight,

@@ -26,7 +26,7 @@ from mnemogram.history.search.scan import NO_END, from_scan
 from mnemogram.history.search.visibility import Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
 
-__all__ = ["EVERYTHING", "WORD_ROUTES", "Answer", "IndexDamaged", "Searcher"]
+__all__ = ["EVERYTHING", "WORD_ROUTES", "Answer", "IndexDamaged", "Searcher", "route_of"]
 
 #: Candidates of a single word or bigram that are scored exactly: there its frequency,
 #: which the index ranked by, says nearly all.
@@ -47,6 +47,11 @@ WORD_ROUTES: Final[tuple[tuple[str, Literal["cjk", "fts5"]], ...]] = (
     (indexes.WORDS.name, "fts5"),
 )
 _ROUTES: Final[dict[str, str]] = {**dict(WORD_ROUTES), indexes.TRIGRAM.name: "trigram"}
+
+
+def route_of(state: indexes.IndexState) -> str:
+    """Return the route that an index is asked by."""
+    return _ROUTES[state.name]
 
 
 @dataclass(slots=True)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from mnemogram._native import query as q
 from mnemogram.history.schema import title_key
+from mnemogram.history.search.relax import required
 from mnemogram.history.search.visibility import SESSION_COLUMNS, SessionInfo, Visibility
 from mnemogram.sqlite.database import Connection
 
@@ -51,8 +53,9 @@ def _needles(query: q.Query) -> tuple[str, list[str]]:
     A folded title holds, letter by letter, the first token of each phrase that it
     matches.
     """
-    needles = [phrase.tokens[0].text for phrase in query.phrases[:_MOST_NEEDLES]]
-    if len(query.phrases) > _MOST_NEEDLES and query.explicit_operators:
+    every = query.phrases if query.explicit_operators else tuple(required(query.root))
+    needles = [phrase.tokens[0].text for phrase in every[:_MOST_NEEDLES]]
+    if not needles or (len(every) > _MOST_NEEDLES and query.explicit_operators):
         return "1", []
     word = " OR " if query.explicit_operators else " AND "
     tests = [f"instr(recent.title_key, :needle{place})" for place in range(len(needles))]
@@ -88,6 +91,41 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
         ):
             others.append(TitleHit(session, active, False))
     return exact + others
+
+
+def titled_with(
+    connection: Connection,
+    needles: Sequence[str],
+    worth: Callable[[str], float],
+    *,
+    limit: int,
+) -> list[int]:
+    """Return the sessions whose titles hold parts of a query, by what those are worth.
+
+    Args:
+        needles: folded texts, one of which every title of worth holds.
+        worth: what a title counts.
+        limit: how many sessions are wanted.
+    """
+    if not needles:
+        return []
+    tests = [f"instr(recent.title_key, :needle{place})" for place in range(len(needles))]
+    found: list[tuple[float, int]] = []
+    for session, title in connection.execute(
+        "SELECT s.id, s.title FROM ("
+        " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
+        " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
+        f") AS recent CROSS JOIN sessions AS s ON s.id = recent.id WHERE {' OR '.join(tests)}",
+        {
+            **{f"needle{place}": text for place, text in enumerate(needles)},
+            "most": _MOST_TITLES,
+        },
+    ):
+        value = worth(title)
+        if value > 0.0:
+            found.append((value, session))
+    found.sort(key=lambda each: -each[0])  # stable: of equals the last active
+    return [session for _, session in found[:limit]]
 
 
 def _titled(connection: Connection, visibility: Visibility, wanted: str) -> list[TitleHit]:

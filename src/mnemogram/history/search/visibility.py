@@ -85,6 +85,10 @@ class Candidate:
         score: larger is better.
         partial: it holds parts of the query only.
         parts: what each phrase of the evidence gave, by place; empty where not scored.
+        units: the query's units that it holds, by number; empty where not scored.
+        apart: how far what it holds is from the query as typed: units that are spelled
+            otherwise, whether the query does not stand there as it is, and how far its units
+            stand apart.
         found_by: the route that found it: an index, or ``like`` where its text was read.
     """
 
@@ -95,6 +99,8 @@ class Candidate:
     score: float
     partial: bool = False
     parts: Mapping[int, float] = field(default_factory=dict)
+    units: frozenset[int] = frozenset()
+    apart: tuple[int, bool, int] = (0, False, 0)
     found_by: str = ""
 
     @property

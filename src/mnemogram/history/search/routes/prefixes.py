@@ -8,6 +8,7 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.history.index import state as indexes
 from mnemogram.history.search.prefix_cost import expensive_prefixes
+from mnemogram.history.search.relax import required
 from mnemogram.history.search.searcher import MOST_WORDS_INSIDE, Answer, Searcher
 from mnemogram.text import STORE_OPTIONS
 
@@ -28,6 +29,8 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
     """Take words as beginnings, for rows without trigrams: tool results, unattended runs."""
     if not query.plain or len(query.phrases) > MOST_WORDS_INSIDE:
         return None
+    if len(list(required(query.root))) < len(query.phrases):
+        return None  # some are other spellings
     if not any(map(_may_begin, query.phrases)):
         return None
     nodes: list[q.Node] = [

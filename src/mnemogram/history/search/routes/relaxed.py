@@ -6,10 +6,13 @@ from __future__ import annotations
 from functools import partial
 
 from mnemogram._native import query as q
+from mnemogram.history.index import state as indexes
 from mnemogram.history.search.fetch import Found
+from mnemogram.history.search.nearest import add_titled, add_up
 from mnemogram.history.search.prefix_cost import frequent_prefixes
 from mnemogram.history.search.rank import MOST_SCORED, Statistics, rerank, statistics
 from mnemogram.history.search.relax import (
+    Relaxed,
     evidence_of,
     lone_characters,
     marked,
@@ -39,6 +42,7 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
     lone = lone_characters(units)
     sizes, gaps = Statistics(0, 1.0), EVERYTHING
     counts: dict[q.Phrase, int] = {}
+    asked_for: tuple[indexes.IndexState, Relaxed] | None = None
     for name, route in WORD_ROUTES:
         state = searcher.usable(name)
         if state is None or not all(unit.phrase.servable(route) for unit in units):
@@ -55,6 +59,7 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
             )
             if relaxed is not None and not found.candidates:
                 counts |= relaxed.counts
+                asked_for = state, relaxed
                 found = searcher.asked(
                     state,
                     relaxed.expression,
@@ -84,6 +89,8 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
         each.partial = True
     if searcher.request.sort == "relevance" and found.ranked:
         evidence = evidence_of(query, units, counts, sizes, grams=True)
+        if asked_for is not None:
+            add_titled(searcher, found, evidence, *asked_for)
         scoring = partial(
             rerank,
             searcher.connection,
@@ -93,4 +100,5 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
         )
         searcher.in_time(found, scoring)
         found.candidates = evidence.holding(found.candidates, telling(units, counts))
+        add_up(searcher, found, query)
     return Answer(path, found, marked(units, counts))

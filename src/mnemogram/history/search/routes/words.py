@@ -8,8 +8,10 @@ from typing import Final
 from mnemogram._native import query as q
 from mnemogram.history.index import state as indexes
 from mnemogram.history.search.fetch import Found
+from mnemogram.history.search.nearest import add_nearest, add_spelled
 from mnemogram.history.search.prefix_cost import expensive_prefixes
 from mnemogram.history.search.rank import MOST_SCORED
+from mnemogram.history.search.relax import required
 from mnemogram.history.search.searcher import (
     MOST_OF_ONE_UNIT,
     SCAN_SHARE,
@@ -65,7 +67,11 @@ def answer(searcher: Searcher, query: q.Query) -> Answer:
             notes.append(_FOLDING_NOTE)
         if found.candidates or path == "cjk":
             searcher.add_tails(found, marker)
+            if path == "cjk":
+                add_nearest(searcher, found, query, state, check, first)
             searcher.rank(found, query, state)
+            if path == "cjk" and expression is not None:
+                add_spelled(searcher, found, query, state, expression, first)
             return Answer(path, found, marker, notes)
     return _checked(searcher, query, marker)
 
@@ -76,13 +82,13 @@ def _lacks_a_word(searcher: Searcher, query: q.Query) -> bool:
     FTS5 merges the prefixes of a query before it sees that; and the counts are of use
     to the relaxed search that follows.
     """
-    required = {
+    wanted = {
         token.text
-        for phrase in query.phrases
+        for phrase in required(query.root)
         for token in phrase.tokens[: len(phrase.tokens) - phrase.prefix]
     }
     return any(
-        unit.phrase.tokens[0].text in required
+        unit.phrase.tokens[0].text in wanted
         and not unit.phrase.prefix
         and searcher.count(indexes.CJK.name, unit.phrase) == 0
         for unit in searcher.units
