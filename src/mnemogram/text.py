@@ -12,8 +12,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from mnemogram._native import scene_key as _scene_key
 from mnemogram._native import text_core
-from mnemogram._native.scene_key import normalize_scene_key
 from mnemogram._native.snippet import cut, cut_around, excerpt
 from mnemogram.errors import InvalidArgument
 
@@ -163,3 +163,20 @@ def fold(text: str, **options: str | int | bool) -> str:
         parts.append(token)
         last = end
     return "".join(parts)
+
+
+def normalize_scene_key(key: str) -> str:
+    """Return the one form of a scene key that stands for all spellings of it.
+
+    Levels are divided by ``/``. Case, width, normal form and white space do not count; any
+    other difference makes another key. ``""`` where nothing is left: no scene.
+
+    Raises:
+        InvalidArgument: not a string.
+    """
+    if not isinstance(key, str):
+        raise InvalidArgument(
+            f"a scene key must be a string, not {type(key).__name__}",
+            hint="Pass a key like 'chan:qq/peer:group_1'.",
+        )
+    return _scene_key.normalize_scene_key(key if type(key) is str else str.__str__(key))

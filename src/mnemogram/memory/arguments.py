@@ -10,15 +10,27 @@ from typing import Any, Final
 from mnemogram._native.scene_key import scene_path
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory.models import TRUST_RANK
+from mnemogram.values import storable
 
 __all__ = [
+    "callable_or_none",
+    "checked_entities",
+    "checked_entity",
     "checked_ids",
     "checked_key",
+    "checked_session",
     "checked_trust",
+    "flag",
     "one_of",
+    "plain",
+    "real_number",
     "scene_keys",
     "scene_paths",
+    "seconds",
+    "several",
+    "shown",
     "strings",
+    "text",
     "unit_interval",
     "whole_number",
     "within_key",
@@ -28,16 +40,88 @@ __all__ = [
 MAX_KEY_CHARS: Final = 4_096
 MAX_KEY_LEVELS: Final = 32
 MAX_KEYS: Final = 64
+#: Characters of the id of a conversation.
+MAX_SESSION_CHARS: Final = 2_000
+#: The largest id that a store can hold.
+MAX_ID: Final = (1 << 63) - 1
+_LONGEST_SECONDS: Final = 1e6
+#: Characters of what a caller passed that an error message repeats.
+_SHOWN_CHARS: Final = 60
 _KEY_HINT: Final = "Pass a key like 'chan:qq/peer:group_1'."
+
+
+def shown(value: Any) -> str:
+    """Return what a caller passed as an error message can name it: short, whatever it is."""
+    if isinstance(value, str):
+        text = plain(value)
+        return repr(text) if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]!r}..."
+    if value is None or isinstance(value, (bool, float)):
+        return repr(value)
+    if isinstance(value, int) and value.bit_length() < 128:
+        return repr(value)
+    return f"a value of type {type(value).__name__}"
+
+
+def plain(text: str) -> str:
+    """Return a string as one of exactly that type: enumerations are strings of their own."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def text(value: Any, field: str, hint: str, *, most: int | None = None) -> str:
+    """Return a string as it can be stored: lone surrogates become U+FFFD.
+
+    Raises:
+        InvalidArgument: not a string, or longer than ``most`` characters.
+    """
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{field} must be a string, not {type(value).__name__}", hint=hint)
+    given = plain(value)
+    if most is not None and len(given) > most:
+        raise InvalidArgument(
+            f"{field} has {len(given)} characters; it has at most {most}", hint=hint
+        )
+    return given if given.isascii() else storable(given)
 
 
 def one_of(value: Any, allowed: Iterable[str], field: str) -> None:
     choices = tuple(allowed)
-    if value not in choices:
+    if not isinstance(value, str) or plain(value) not in choices:
         raise InvalidArgument(
-            f"{field} must be one of {', '.join(choices)}, not {value!r}",
+            f"{field} must be one of {', '.join(choices)}, not {shown(value)}",
             hint=f"Use one of {', '.join(choices)}.",
         )
+
+
+def flag(value: Any, field: str) -> bool:
+    """Return a switch: a word like ``"false"`` would be on, and could delete everything.
+
+    Raises:
+        InvalidArgument: neither True nor False.
+    """
+    if isinstance(value, (bool, int)) and value in (0, 1):
+        return bool(value)
+    raise InvalidArgument(
+        f"{field} must be True or False, not {shown(value)}", hint="Pass a boolean."
+    )
+
+
+def real_number(value: Any, field: str, low: float, high: float) -> float:
+    """Return a number within bounds as a float.
+
+    Raises:
+        InvalidArgument: not such a number.
+    """
+    hint = f"Use {low:g} to {high:g}."
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidArgument(f"{field} must be a number, not {type(value).__name__}", hint=hint)
+    if not low <= value <= high:  # neither is what is not a number
+        raise InvalidArgument(
+            f"{field} must be from {low:g} to {high:g}, not {shown(value)}", hint=hint
+        )
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all fractions
+        return math.inf if value > 0 else -math.inf
 
 
 def unit_interval(value: Any, field: str) -> float:
@@ -46,34 +130,53 @@ def unit_interval(value: Any, field: str) -> float:
     Raises:
         InvalidArgument: not such a number.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidArgument(
-            f"{field} must be a number, not {type(value).__name__}", hint="Use 0 to 1."
-        )
-    number = float(value)
-    if not math.isfinite(number) or not 0.0 <= number <= 1.0:
-        raise InvalidArgument(f"{field} must be from 0 to 1, not {value!r}", hint="Use 0 to 1.")
-    return number
+    return real_number(value, field, 0.0, 1.0)
+
+
+def seconds(value: Any, field: str) -> float:
+    """Return a span of time; what is longer than eleven days counts as that.
+
+    Raises:
+        InvalidArgument: not a number, or below 0.
+    """
+    return min(real_number(value, field, 0.0, math.inf), _LONGEST_SECONDS)
 
 
 def whole_number(value: Any, name: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidArgument(
-            f"{name} must be a whole number from {low} to {high}, not {value!r}",
+            f"{name} must be a whole number from {low} to {high}, not {shown(value)}",
             hint=f"Use {low} to {high}.",
         )
-    return value
+    return int(value)
+
+
+def several(values: Any, name: str, hint: str) -> list[Any]:
+    """Return what a caller passed several of as a list.
+
+    Raises:
+        InvalidArgument: it cannot be iterated over.
+    """
+    if isinstance(values, bytes) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{name} must be a list, not {type(values).__name__}", hint=hint)
+    return list(values)
 
 
 def strings(value: Any, name: str) -> list[str]:
-    values = [value] if isinstance(value, str) else list(value)
+    hint = f"Pass {name} as a list of strings."
+    values = [value] if isinstance(value, str) else several(value, name, hint)
     for each in values:
         if not isinstance(each, str):
-            raise InvalidArgument(
-                f"{name} must be strings, not {type(each).__name__}",
-                hint="Pass keys like 'chan:qq/peer:group_1'.",
-            )
-    return values
+            raise InvalidArgument(f"{name} must be strings, not {type(each).__name__}", hint=hint)
+    return [plain(each) for each in values]
+
+
+def callable_or_none(value: Any, name: str) -> None:
+    if value is not None and not callable(value):
+        raise InvalidArgument(
+            f"{name} must be a function, not {type(value).__name__}",
+            hint=f"Pass the function itself, or leave {name} out.",
+        )
 
 
 def within_key(text: str, field: str) -> str:
@@ -82,12 +185,13 @@ def within_key(text: str, field: str) -> str:
     Raises:
         InvalidArgument: it has more than 4,096 characters.
     """
-    if len(text) > MAX_KEY_CHARS:
+    given = plain(text)
+    if len(given) > MAX_KEY_CHARS:
         raise InvalidArgument(
-            f"{field} has {len(text)} characters; a scene key has at most {MAX_KEY_CHARS}",
+            f"{field} has {len(given)} characters; a scene key has at most {MAX_KEY_CHARS}",
             hint=_KEY_HINT,
         )
-    return text
+    return given
 
 
 def scene_paths(value: Any, field: str = "scene") -> dict[str, tuple[str, ...]]:
@@ -135,31 +239,58 @@ def scene_keys(value: Any, field: str = "scene") -> tuple[str, ...]:
     return tuple(scene_paths(value, field))
 
 
-def checked_ids(values: Iterable[int]) -> list[int]:
-    if isinstance(values, int):
-        values = (values,)
-    ids = list(dict.fromkeys(values))
-    for each in ids:
+def checked_ids(values: Any, name: str = "ids") -> list[int]:
+    hint = "Use ids from an earlier answer."
+    given = [values] if isinstance(values, int) else several(values, name, hint)
+    for each in given:
         if isinstance(each, bool) or not isinstance(each, int):
-            raise InvalidArgument(
-                f"ids must be whole numbers, not {each!r}", hint="Use ids from an earlier answer."
-            )
-    return ids
+            raise InvalidArgument(f"{name} must be whole numbers, not {shown(each)}", hint=hint)
+        if not -MAX_ID <= each <= MAX_ID:
+            raise InvalidArgument(f"{name} holds a number that is no id", hint=hint)
+    return list(dict.fromkeys(map(int, given)))
+
+
+def checked_entity(value: Any, name: str) -> str | int:
+    """Return how an entity is referred to: by one of its names, or by id.
+
+    Raises:
+        InvalidArgument: neither a string nor a whole number.
+    """
+    hint = "Name an entity as it is shown, or by its id."
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InvalidArgument(
+            f"{name} must be a name or an id, not {type(value).__name__}", hint=hint
+        )
+    return text(value, name, hint) if isinstance(value, str) else checked_ids(value, name)[0]
+
+
+def checked_entities(values: Any, name: str) -> list[str | int]:
+    """Return references to entities; see :func:`checked_entity`."""
+    if isinstance(values, (str, int)) and not isinstance(values, bool):
+        values = (values,)
+    given = several(values, name, "Name entities as they are shown, or by their ids.")
+    return [checked_entity(each, name) for each in given]
+
+
+def checked_session(value: Any) -> str:
+    """Return the id of a conversation, ``""`` for None.
+
+    Raises:
+        InvalidArgument: neither a string nor a whole number, or too long.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 128:
+        return str(int(value))
+    return text(value, "session_id", "Pass the id of the conversation.", most=MAX_SESSION_CHARS)
 
 
 def checked_key(key: Any) -> str:
     keys = scene_keys(key, "key")
     if not keys or not isinstance(key, str):
-        raise InvalidArgument(
-            f"nothing is left of the scene key {key!r}",
-            hint=_KEY_HINT,
-        )
+        raise InvalidArgument(f"nothing is left of the scene key {shown(key)}", hint=_KEY_HINT)
     return keys[0]
 
 
 def checked_trust(trust: Any) -> None:
-    if trust not in TRUST_RANK:
-        raise InvalidArgument(
-            f"trust must be one of {', '.join(TRUST_RANK)}, not {trust!r}",
-            hint="A pin made by hand is 'confirmed'.",
-        )
+    one_of(trust, TRUST_RANK, "trust")

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import index, scenes
+from mnemogram.memory.arguments import callable_or_none, one_of, plain, shown
 from mnemogram.memory.models import Relation
 from mnemogram.memory.names import fold_name
 from mnemogram.memory.rows import each_row
@@ -30,6 +31,8 @@ _SPARE: Final = 8
 #: The precedence of a confirmed rule under a confirmed pin.
 _LAW: Final = 2
 NAME_CHARS: Final = 60
+#: Relations of a context, and characters of a sentence, where it asks for no end of them.
+MOST: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,16 @@ LABELS: Final[Mapping[str, Labels]] = {
 }
 
 
+def labels_of(language: Any) -> Labels:
+    """Return the words of a language.
+
+    Raises:
+        InvalidArgument: there are none.
+    """
+    one_of(language, LABELS, "language")
+    return LABELS[plain(language)]
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How much a context may hold.
@@ -111,20 +124,21 @@ class Budget:
 
     def check(self) -> None:
         """Raise InvalidArgument where the numbers make no sense."""
-        for name, value in (
-            ("max_items", self.items),
-            ("sentence_chars", self.sentence_chars),
-            ("max_index_names", self.index_names),
-            ("max_chars", self.chars),
-            ("max_tokens", self.tokens),
+        for name, value, needed in (
+            ("max_items", self.items, True),
+            ("sentence_chars", self.sentence_chars, True),
+            ("max_index_names", self.index_names, True),
+            ("max_chars", self.chars, False),
+            ("max_tokens", self.tokens, False),
         ):
-            if value is None:
+            if value is None and not needed:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidArgument(
-                    f"{name} must be a whole number from 0 up, not {value!r}",
+                    f"{name} must be a whole number from 0 up, not {shown(value)}",
                     hint="Pass how many the context may hold.",
                 )
+        callable_or_none(self.count_tokens, "count_tokens")
         if self.tokens is not None and self.count_tokens is None:
             raise InvalidArgument(
                 "max_tokens needs count_tokens",
@@ -205,12 +219,7 @@ class Context(Value):
             language: ``en``, ``zh``, ``ja`` or ``ko``: of the words around the
                 memories, which stay as they were told.
         """
-        labels = LABELS.get(language or self.language)
-        if labels is None:
-            raise InvalidArgument(
-                f"language must be one of {', '.join(LABELS)}, not {language!r}",
-                hint=f"Use one of {', '.join(LABELS)}.",
-            )
+        labels = labels_of(self.language if language is None else language)
         lines = [(each, self._line(each, labels)) for each in self.lines]
         return self._text(labels, lines, [inline(each, NAME_CHARS) for each in self.index])
 
@@ -239,7 +248,7 @@ class Context(Value):
             hidden: folded names that the index line leaves out; those of the lines
                 that are kept are added.
         """
-        labels = LABELS[self.language]
+        labels = labels_of(self.language)
         kept: list[tuple[ContextLine, str]] = []
         for line in self.lines:
             if len(kept) == budget.items:
@@ -454,7 +463,7 @@ def scene_lines(
     path = [each for each in applying if not each.narrower]
     below = [each for each in applying if each.narrower]
     overridden = _overridden(connection, path)
-    wanted = limit + _SPARE
+    wanted = min(limit, MOST) + _SPARE
     most = wanted + len(seen) + len(overridden)
     best: dict[int, scenes.Pin] = {}
 

@@ -14,6 +14,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.memory.arguments import several, shown, text
 from mnemogram.memory.graph import as_triple
 from mnemogram.memory.models import Triple
 from mnemogram.memory.scenes import channel_scene
@@ -60,7 +61,7 @@ def _field(document: Any, *names: str) -> Any:
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidArgument(
-            f"a document's {name} must be a text, not {value!r}",
+            f"a document's {name} must be a text, not {shown(value)}",
             hint="Pass Document(source, title, ...) or a mapping with those fields.",
         )
     return value.strip()
@@ -102,16 +103,20 @@ def triples_from_document(document: Document | Mapping[str, Any] | Any) -> list[
     title = _text(_field(document, "title", "name"), "title")
     scene = channel_scene(source)
     found: list[Triple] = []
-    for position, fact in enumerate(_field(document, "facts", "triples") or ()):
-        found.append(replace(as_triple(fact, position, "facts"), scene=scene, trust="document"))
-    text = _field(document, "text", "content")
+    facts = several(_field(document, "facts", "triples") or (), "facts", "Pass triples.")
+    for position, fact in enumerate(facts):
+        triple = as_triple(fact, position, "facts")
+        for field in ("subject", "relation", "object"):
+            text(getattr(triple, field), f"facts[{position}].{field}", "Pass what was read.")
+        found.append(replace(triple, scene=scene, trust="document"))
+    body = _field(document, "text", "content")
     told = {"author": "author", "url": "url", "date": "date"}
     for name, relation in told.items():
         value = _field(document, name)
         if value is not None and str(value).strip():
             found.append(Triple(title, relation, str(value), scene=scene, trust="document"))
-    if isinstance(text, str):
-        for key, value, line in _head(text):
+    if isinstance(body, str):
+        for key, value, line in _head(body):
             found.append(
                 Triple(title, key, value[:2_000], sentence=line, scene=scene, trust="document")
             )

@@ -10,13 +10,20 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import graph, index, scenes
-from mnemogram.memory.arguments import scene_keys, unit_interval
+from mnemogram.memory.arguments import (
+    checked_session,
+    one_of,
+    scene_keys,
+    shown,
+    unit_interval,
+)
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK
-from mnemogram.memory.names import clean, clean_name, fold_name
+from mnemogram.memory.names import MAX_NAME_CHARS, clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.schema import BY_HAND
 from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
 from mnemogram.sqlite.database import Connection
+from mnemogram.values import storable
 
 __all__ = ["FORMAT", "VERSION", "export_lines", "import_lines"]
 
@@ -56,7 +63,8 @@ def _microseconds(value: Any, where: str) -> int:
             raise ValueError("outside of the years 1 to 9999 in UTC")
     except (TypeError, ValueError) as error:
         raise InvalidArgument(
-            f"{where} is not a time: {value!r}", hint="Write it like 2026-03-01T09:00:00+08:00."
+            f"{where} is not a time: {shown(value)}",
+            hint="Write it like 2026-03-01T09:00:00+08:00.",
         ) from error
     return microseconds
 
@@ -134,13 +142,22 @@ def _need(line: Mapping[str, Any], name: str, where: str) -> Any:
 
 
 def _among(value: Any, allowed: Iterable[str], where: str) -> str:
-    choices = tuple(allowed)
-    if value not in choices:
-        raise InvalidArgument(
-            f"{where} must be one of {', '.join(choices)}, not {value!r}",
-            hint="The file was changed or written by something else.",
-        )
+    one_of(value, allowed, where)
     return str(value)
+
+
+def _entries(line: Mapping[str, Any], name: str, where: str) -> list[Any]:
+    """Return a list that a line may hold.
+
+    Raises:
+        InvalidArgument: it holds something else under that name.
+    """
+    found = line.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, (list, tuple)):
+        raise InvalidArgument(f"{where}.{name} is not a list", hint="The file was changed.")
+    return list(found)
 
 
 class _Import:
@@ -174,7 +191,7 @@ class _Import:
         return [row[0] for row in found if row[0] not in self.new]
 
     def pins(self, line: Mapping[str, Any], kind: str, ref_id: int, where: str) -> None:
-        for position, pin in enumerate(line.get("scenes") or ()):
+        for position, pin in enumerate(_entries(line, "scenes", where)):
             place = f"{where}.scenes[{position}]"
             if not isinstance(pin, Mapping):
                 raise InvalidArgument(f"{place} is not an object", hint="The file was changed.")
@@ -197,7 +214,7 @@ class _Import:
             else None
         )
         entity = self.entity(_need(line, "name", where), f"{where}.name", created)
-        for alias in line.get("aliases") or ():
+        for alias in _entries(line, "aliases", where):
             name = clean_name(alias, f"{where}.aliases", self.notes)
             held = self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(name)})
             if held is None:
@@ -274,7 +291,7 @@ class _Import:
         self, line: Mapping[str, Any], relation_id: int, trust: str, told_at: int, where: str
     ) -> None:
         sentences = graph.told_sentences(self.connection, relation_id)
-        tellings = line.get("tellings") or ({"sentence": line.get("sentence")},)
+        tellings = _entries(line, "tellings", where) or [{"sentence": line.get("sentence")}]
         for position, telling in enumerate(tellings):
             place = f"{where}.tellings[{position}]"
             if not isinstance(telling, Mapping):
@@ -288,7 +305,7 @@ class _Import:
                 text = clean(sentence, f"{place}.sentence", self.notes)
                 sentence_id = graph.sentence_row(self.connection, text)
                 sentences.add(sentence_id)
-            session_id = str(telling.get("session_id") or "")
+            session_id = checked_session(telling.get("session_id"))
             self.connection.execute(
                 graph.MENTION, (relation_id, session_id, own, told_at, sentence_id)
             )
@@ -307,7 +324,11 @@ class _Import:
                 raise InvalidArgument(
                     f"{where}.replaced_by is not a triple", hint="Cut or changed."
                 )
-            subject, name, obj = (str(each) for each in triple)
+            if not all(isinstance(each, str) and len(each) <= MAX_NAME_CHARS for each in triple):
+                raise InvalidArgument(
+                    f"{where}.replaced_by holds what is no name", hint="Cut or changed."
+                )
+            subject, name, obj = map(storable, triple)
             ids = [
                 self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(each)})
                 for each in (subject, obj)
@@ -331,12 +352,17 @@ def _parsed(lines: Iterable[str | bytes | Mapping[str, Any]]) -> Iterator[tuple[
         if isinstance(line, Mapping):
             yield number, line
             continue
-        text = line.decode("utf-8-sig") if isinstance(line, bytes) else line.lstrip("\ufeff")
-        if not text.strip():
-            continue
+        if not isinstance(line, (str, bytes)):
+            raise InvalidArgument(
+                f"line {number} is neither text nor an object but {type(line).__name__}",
+                hint="Pass the lines of an export.",
+            )
         try:
+            text = line.decode("utf-8-sig") if isinstance(line, bytes) else line.lstrip("\ufeff")
+            if not text.strip():
+                continue
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidArgument(
                 f"line {number} is not JSON: {error}", hint="Each line holds one JSON object."
             ) from error
@@ -363,12 +389,12 @@ def import_lines(
         if kind == "header":
             if line.get("format") != FORMAT:
                 raise InvalidArgument(
-                    f"{where}: the format is {line.get('format')!r}, not {FORMAT!r}",
+                    f"{where}: the format is {shown(line.get('format'))}, not {FORMAT!r}",
                     hint="Pass a file written by `mnemogram memory export`.",
                 )
             if not isinstance(line.get("version"), int) or line["version"] > VERSION:
                 raise InvalidArgument(
-                    f"{where}: version {line.get('version')!r} is not known",
+                    f"{where}: version {shown(line.get('version'))} is not known",
                     hint="Upgrade mnemogram to read this export.",
                 )
             headed = True
@@ -384,6 +410,6 @@ def import_lines(
         elif kind == "relation":
             work.add_relation(line, where)
         else:
-            raise InvalidArgument(f"{where}: unknown type {kind!r}", hint="Upgrade mnemogram.")
+            raise InvalidArgument(f"{where}: unknown type {shown(kind)}", hint="Upgrade mnemogram.")
     work.finish()
     return work.counts, tuple(dict.fromkeys(work.notes)), list(work.new)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.memory import index, scenes
-from mnemogram.memory.arguments import one_of, scene_keys, unit_interval
-from mnemogram.memory.models import KIND_RANK, TRUST_RANK, CommitResult, Triple
-from mnemogram.memory.names import clean, clean_name, fold_name
+from mnemogram.memory.arguments import one_of, plain, scene_keys, shown, unit_interval
+from mnemogram.memory.models import KIND_RANK, TRUST_RANK, CommitResult, Kind, Triple, Trust
+from mnemogram.memory.names import MAX_NAME_CHARS, clean, clean_name, fold_name
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.schema import BY_HAND
 from mnemogram.sqlite.database import Connection
@@ -35,6 +35,9 @@ __all__ = [
 _TRIPLE_FIELDS: Final = frozenset(
     ("subject", "relation", "object", "confidence", "sentence", "scene", "kind", "trust")
 )
+
+#: Characters of an error message that name fields.
+_NAMED_CHARS: Final = 200
 
 FIND_ENTITY: Final = """
 SELECT id FROM entities WHERE folded = :folded
@@ -112,10 +115,11 @@ def as_triple(value: Any, position: int, name: str = "triples") -> Triple:
     if isinstance(value, Triple):
         return value
     if isinstance(value, Mapping):
-        unknown = sorted(set(map(str, value)) - _TRIPLE_FIELDS)
+        unknown = [each for each in value if each not in _TRIPLE_FIELDS]
         if unknown:
+            named = sorted(each if isinstance(each, str) else shown(each) for each in unknown)
             raise InvalidArgument(
-                f"{name}[{position}] has unknown fields: {', '.join(unknown)}",
+                f"{name}[{position}] has unknown fields: {', '.join(named)[:_NAMED_CHARS]}",
                 hint="The fields are " + ", ".join(sorted(_TRIPLE_FIELDS)) + ".",
             )
         missing = [each for each in ("subject", "relation", "object") if each not in value]
@@ -158,10 +162,16 @@ def prepare(triples: Any, scene: Any, notes: list[str]) -> list[Told]:
                 sentence = clean(sentence, f"{where}.sentence", notes)
         own = batch if triple.scene is None else scene_keys(triple.scene, f"{where}.scene")
         if triple.scene is not None and not own and triple.scene:
-            notes.append(f"{where}.scene: nothing is left of {triple.scene!r}; no pin was made")
+            notes.append(
+                f"{where}.scene: nothing is left of {shown(triple.scene)}; no pin was made"
+            )
         told.append(
             Told(
-                triple=triple,
+                triple=replace(
+                    triple,
+                    kind=cast("Kind", plain(triple.kind)),
+                    trust=cast("Trust", plain(triple.trust)),
+                ),
                 subject=clean_name(triple.subject, f"{where}.subject", notes),
                 relation=clean_name(triple.relation, f"{where}.relation", notes),
                 object=clean_name(triple.object, f"{where}.object", notes),
@@ -182,13 +192,15 @@ def entity_id(connection: Connection, name: str | int) -> int:
     Raises:
         NotFound: there is none.
     """
+    found = None
     if isinstance(name, int):
         found = connection.one("SELECT id FROM entities WHERE id = ?", (name,))
-    else:
+    elif len(name) <= MAX_NAME_CHARS:
         found = connection.one(FIND_ENTITY, {"folded": fold_name(name)})
     if found is None:
         raise NotFound(
-            f"no entity is called {name!r}", hint="Recall it first, and use the name shown there."
+            f"no entity is called {shown(name)}",
+            hint="Recall it first, and use the name shown there.",
         )
     return int(found)
 

@@ -8,15 +8,11 @@ from typing import Any, Final
 from unicodedata import decomposition, normalize
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.values import storable
 
-__all__ = ["clean", "fold_name", "storable"]
+__all__ = ["clean", "fold_name"]
 
 MAX_NAME_CHARS: Final = 2_000
-
-
-def storable(text: str) -> str:
-    """Return ``text`` as UTF-8 can hold it: lone surrogates become U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @lru_cache(maxsize=4_096)
@@ -56,7 +52,7 @@ def clean(value: Any, field: str, notes: list[str]) -> str:
             f"{field} must be a string, not {type(value).__name__}",
             hint=f"Pass {field} in the user's own words.",
         )
-    text = value
+    text = value if type(value) is str else str.__str__(value)
     if not text.isascii():
         try:
             text.encode()

@@ -8,7 +8,7 @@ from typing import Final
 
 from mnemogram.memory import graph, index, scenes
 from mnemogram.memory.models import TRUST_RANK, Relation
-from mnemogram.memory.names import fold_name
+from mnemogram.memory.names import MAX_NAME_CHARS, fold_name
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.sqlite.database import Connection
 
@@ -69,7 +69,7 @@ _EVERYTHING: Final = (
 def listing(
     connection: Connection,
     *,
-    subject: str | None,
+    subject: str | int | None,
     relation: str | None,
     retired: bool,
     limit: int,
@@ -77,7 +77,7 @@ def listing(
     """Return relations by subject and type, the newest first."""
     values = {
         "subject": None if subject is None else graph.entity_id(connection, subject),
-        "type": None if relation is None else fold_name(relation),
+        "type": None if relation is None else fold_name(relation[: MAX_NAME_CHARS + 1]),
         "retired": retired,
         "most": limit,
     }

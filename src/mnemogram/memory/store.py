@@ -15,10 +15,26 @@ from typing import Any, Final
 from mnemogram.errors import InvalidArgument, MnemogramError, NotFound, QueryTimeout
 from mnemogram.memory import context as contexts
 from mnemogram.memory import graph, index, recall, scenes, selection, vectors
-from mnemogram.memory.arguments import checked_ids, scene_keys, scene_paths, strings, whole_number
+from mnemogram.memory.arguments import (
+    callable_or_none,
+    checked_entity,
+    checked_ids,
+    checked_session,
+    flag,
+    one_of,
+    plain,
+    real_number,
+    scene_keys,
+    scene_paths,
+    seconds,
+    several,
+    strings,
+    text,
+    whole_number,
+)
 from mnemogram.memory.context import Budget, Context, Language
 from mnemogram.memory.models import MATCHES, CommitResult, Match, Recall, Relation, Triple
-from mnemogram.memory.names import fold_name
+from mnemogram.memory.names import MAX_NAME_CHARS, fold_name
 from mnemogram.memory.recall import Terms
 from mnemogram.memory.schema import SCHEMA
 from mnemogram.memory.upkeep import Upkeep, mending
@@ -102,22 +118,32 @@ class SceneMemory(Upkeep):
         Raises:
             SchemaTooNew: a newer release wrote the file; it is left untouched.
             StorageUnavailable: the file is not ours, unreadable or damaged.
+            InvalidArgument: an argument is of no use; nothing is opened.
         """
+        callable_or_none(embedder, "embedder")
+        callable_or_none(clock, "clock")
+        if embedder_name is not None:
+            embedder_name = text(
+                embedder_name, "embedder_name", "Name the model.", most=MAX_NAME_CHARS
+            )
+        one_of(synchronous, ("full", "normal"), "synchronous")
+        least = real_number(min_similarity, "min_similarity", -1.0, 1.0)
+        works = flag(background, "background")
         database = Database(
             path,
             SCHEMA,
-            read_only=read_only,
-            busy_timeout=busy_timeout,
-            load_extension=load_extension,
-            synchronous=synchronous,
+            read_only=flag(read_only, "read_only"),
+            busy_timeout=seconds(busy_timeout, "busy_timeout"),
+            load_extension=flag(load_extension, "load_extension"),
+            synchronous=plain(synchronous),
         )
         try:
             return cls(
                 database,
                 embedder=embedder,
                 embedder_name=embedder_name,
-                min_similarity=min_similarity,
-                background=background,
+                min_similarity=least,
+                background=works,
                 clock=clock,
             )
         except BaseException:
@@ -180,7 +206,7 @@ class SceneMemory(Upkeep):
         """
         notes: list[str] = []
         told = graph.prepare(triples, scene, notes)
-        session = "" if session_id is None else str(session_id)
+        session = checked_session(session_id)
         types = strings(single_valued, "single_valued")
         return self._embedded(self._commit(told, session, types, notes))
 
@@ -214,8 +240,9 @@ class SceneMemory(Upkeep):
 
     def set_single_valued(self, types: str | Iterable[str], *, on: bool = True) -> None:
         """Say that relation types hold one object at a time, or (``on=False``) many."""
+        names = strings(types, "types")
         with self._database.write() as connection:
-            graph.set_single_valued(connection, strings(types, "types"), on=on)
+            graph.set_single_valued(connection, names, on=flag(on, "on"))
 
     def retire(self, relation_ids: Iterable[int]) -> int:
         """Take relations back: they are history until they are told again.
@@ -223,9 +250,10 @@ class SceneMemory(Upkeep):
         Returns:
             How many were active.
         """
+        ids = checked_ids(relation_ids, "relation_ids")
         now = self._now()
         with self._database.write() as connection:
-            return graph.retire(connection, checked_ids(relation_ids), now)
+            return graph.retire(connection, ids, now)
 
     def confirm(self, relation_ids: Iterable[int]) -> int:
         """Say that the user stands behind relations: rules among them are to be followed.
@@ -239,7 +267,7 @@ class SceneMemory(Upkeep):
         Raises:
             NotFound: there is no such relation; then nothing is changed.
         """
-        return self._confirm(checked_ids(relation_ids))
+        return self._confirm(checked_ids(relation_ids, "relation_ids"))
 
     @mending
     def _confirm(self, ids: list[int]) -> int:
@@ -286,11 +314,7 @@ class SceneMemory(Upkeep):
             ``omitted`` counts those that are pinned and beyond the limit.
         """
         whole_number(limit, "limit", 1, MAX_LIMIT)
-        if match not in MATCHES:
-            raise InvalidArgument(
-                f"match must be one of {', '.join(MATCHES)}, not {match!r}",
-                hint="'subtree' is the default.",
-            )
+        one_of(match, MATCHES, "match")
         asked = scene_paths(keys, "keys")
         with self._database.read() as connection:
             return scenes.recall(connection, asked.values(), limit=limit, match=match)
@@ -320,14 +344,12 @@ class SceneMemory(Upkeep):
         Raises:
             QueryTimeout: the time passed before there was an answer.
         """
-        if not isinstance(query, str):
-            raise InvalidArgument(
-                f"query must be a string, not {type(query).__name__}", hint="Pass any text."
-            )
+        asked = text(query, "query", "Pass any text.")
         whole_number(depth, "depth", 0, recall.MAX_DEPTH)
         whole_number(limit, "limit", 1, MAX_LIMIT)
+        bound = None if timeout is None else seconds(timeout, "timeout")
         keys = scene_keys(scenes, "scenes")
-        return self._recall(query, recall.query_terms(query), depth, limit, timeout, keys)
+        return self._recall(asked, recall.query_terms(asked), depth, limit, bound, keys)
 
     def _recall(
         self,
@@ -431,12 +453,16 @@ class SceneMemory(Upkeep):
             limit: most relations to return, 1 to 1,000.
         """
         whole_number(limit, "limit", 1, MAX_LIMIT)
+        wanted = None if ids is None else checked_ids(ids)
+        about = None if subject is None else checked_entity(subject, "subject")
+        name = None if relation is None else text(relation, "relation", "Name a relation type.")
+        history = flag(retired, "retired")
         with self._database.read() as connection:
-            if ids is not None:
-                found = list(scenes.whole(connection, checked_ids(ids)))
+            if wanted is not None:
+                found = list(scenes.whole(connection, wanted))
             else:
                 found = selection.listing(
-                    connection, subject=subject, relation=relation, retired=retired, limit=limit
+                    connection, subject=about, relation=name, retired=history, limit=limit
                 )
         return Recall(tuple(found[:limit]), search_path="listing")
 
@@ -485,15 +511,9 @@ class SceneMemory(Upkeep):
             timeout: seconds for the topic. When they pass, the scene block stands
                 and the context says ``complete: False``.
         """
-        if not isinstance(input, str):
-            raise InvalidArgument(
-                f"input must be a string, not {type(input).__name__}", hint="Pass the message."
-            )
-        if language not in contexts.LABELS:
-            raise InvalidArgument(
-                f"language must be one of {', '.join(contexts.LABELS)}, not {language!r}",
-                hint=f"Use one of {', '.join(contexts.LABELS)}.",
-            )
+        message = text(input, "input", "Pass the message.")
+        contexts.labels_of(language)
+        bound = None if timeout is None else seconds(timeout, "timeout")
         budget = Budget(
             max_items, sentence_chars, max_index_names, max_chars, max_tokens, count_tokens
         )
@@ -514,13 +534,13 @@ class SceneMemory(Upkeep):
             lines=tuple(lines),
             scenes=keys,
             omitted=total - len(lines),
-            explained=explain,
-            sentence_chars=sentence_chars,
+            explained=flag(explain, "explain"),
+            sentence_chars=min(sentence_chars, contexts.MOST),
             language=language,
         )
-        topic, complete, notes = self._topic(input, ids, keys, timeout)
+        topic, complete, notes = self._topic(message, ids, keys, bound)
         context = replace(context, complete=complete, notes=notes)
-        hidden = {fold_name(each) for each in names}
+        hidden = {fold_name(each) for each in names if len(each) <= MAX_NAME_CHARS}
         return context.fitted(dict.fromkeys((*pinned, *topic)), budget, hidden)
 
     def _topic(
@@ -541,16 +561,16 @@ class SceneMemory(Upkeep):
 def _seen(seen: Iterable[str | int]) -> tuple[list[str], frozenset[int]]:
     names: list[str] = []
     ids: set[int] = set()
-    for each in (seen,) if isinstance(seen, str) else seen:
+    hint = "Pass what recall returned before, or its names."
+    for each in (seen,) if isinstance(seen, str) else several(seen, "seen", hint):
         if isinstance(each, str):
-            names.append(each)
+            names.append(plain(each))
         elif isinstance(each, int) and not isinstance(each, bool):
-            ids.add(each)
+            ids.update(checked_ids(each, "seen"))
         elif isinstance(each, Relation):
             ids.add(each.id)
         else:
             raise InvalidArgument(
-                f"seen must hold names and relation ids, not {type(each).__name__}",
-                hint="Pass what recall returned before, or its names.",
+                f"seen must hold names and relation ids, not {type(each).__name__}", hint=hint
             )
     return names, frozenset(ids)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from mnemogram.errors import (
     ExtensionUnavailable,
@@ -20,12 +20,19 @@ from mnemogram.errors import (
 )
 from mnemogram.memory import exchange, graph, index, maintenance, merging, scenes, selection
 from mnemogram.memory.arguments import (
+    checked_entities,
+    checked_entity,
     checked_ids,
     checked_key,
+    checked_session,
     checked_trust,
+    flag,
+    several,
+    text,
     unit_interval,
     whole_number,
 )
+from mnemogram.memory.arguments import seconds as span
 from mnemogram.memory.models import (
     CheckReport,
     MemoryStatus,
@@ -51,6 +58,9 @@ from mnemogram.sqlite.backup import backup
 from mnemogram.sqlite.database import Database
 
 __all__ = ["Upkeep"]
+
+#: Characters of a GLOB pattern, each of whose stars may look at a whole name.
+_MAX_GLOB_CHARS: Final = 200
 
 
 _P = ParamSpec("_P")
@@ -143,10 +153,10 @@ class Upkeep:
             NotFound: an entity does not exist. Relations that do not are reported.
         """
         normal = checked_key(key)
-        ids = checked_ids(relation_ids)
+        ids = checked_ids(relation_ids, "relation_ids")
         weight = unit_interval(weight, "weight")
         checked_trust(trust)
-        named = list(entities)
+        named = checked_entities(entities, "entities")
         made = self._backup(backup)
         now = self._now()
         missing = []
@@ -183,8 +193,8 @@ class Upkeep:
             backup: copy the file first.
         """
         normal = checked_key(key)
-        ids = None if relation_ids is None else checked_ids(relation_ids)
-        named = list(entities)
+        ids = None if relation_ids is None else checked_ids(relation_ids, "relation_ids")
+        named = checked_entities(entities, "entities")
         made = self._backup(backup)
         with self._database.write() as connection:
             scene_id = connection.one("SELECT id FROM scenes WHERE key = ?", (normal,))
@@ -240,13 +250,14 @@ class Upkeep:
             weight, trust, backup: as for :meth:`tag_scene`.
         """
         normal = checked_key(key)
-        if not isinstance(glob, str) or not glob:
+        pattern = text(glob, "glob", "Use for example QQ*.", most=_MAX_GLOB_CHARS)
+        if not pattern:
             raise InvalidArgument("glob must be a pattern, not blank", hint="Use for example QQ*.")
         weight = unit_interval(weight, "weight")
         checked_trust(trust)
-        if dry_run:
+        if flag(dry_run, "dry_run"):
             with self._read_only() as connection:
-                relations = tuple(selection.by_entity_glob(connection, glob))
+                relations = tuple(selection.by_entity_glob(connection, pattern))
                 pinned = selection.pinned_to(connection, normal)
             changed = sum(each.id not in pinned for each in relations)
             return TagReport(normal, relations, changed, True)
@@ -254,7 +265,7 @@ class Upkeep:
         now = self._now()
         changed = 0
         with self._database.write() as connection:
-            relations = tuple(selection.by_entity_glob(connection, glob))
+            relations = tuple(selection.by_entity_glob(connection, pattern))
             if relations:
                 scene_id = scenes.scene_row(connection, normal, now)
                 for each in relations:
@@ -271,7 +282,7 @@ class Upkeep:
     def scenes(self, key: str = "", *, limit: int = 100) -> tuple[SceneCount, ...]:
         """Return the scenes at and below a key, by key; all of them without one."""
         whole_number(limit, "limit", 1, 100_000)
-        normal = checked_key(key) if key else ""
+        normal = "" if isinstance(key, str) and not key else checked_key(key)
         with self._database.read() as connection:
             return tuple(maintenance.list_scenes(connection, normal, limit=limit))
 
@@ -289,7 +300,7 @@ class Upkeep:
         or a name may be one: ``IT``, ``May``, ``C++``, ``いずみ``.
         """
         least = unit_interval(min_confidence, "min_confidence")
-        if dry_run:
+        if flag(dry_run, "dry_run"):
             with self._read_only() as connection:
                 found = list(maintenance.noise(connection, least))
                 counts = maintenance.noise_counts(connection, len(found))
@@ -303,7 +314,7 @@ class Upkeep:
     @mending
     def purge_orphans(self, dry_run: bool = True, *, backup: bool = True) -> SweepReport:
         """Delete entities, sentences, scenes and vectors that nothing refers to; and stale pins."""
-        if dry_run:
+        if flag(dry_run, "dry_run"):
             with self._read_only() as connection:
                 counts = maintenance.orphans(connection)
             return SweepReport(counts, dry_run=True)
@@ -317,7 +328,7 @@ class Upkeep:
 
         No answer ever shows them; pins to retired relations stay for their return.
         """
-        if dry_run:
+        if flag(dry_run, "dry_run"):
             with self._read_only() as connection:
                 stale = len(maintenance.stale_pins(connection))
             return SweepReport({"pins": stale}, dry_run=True)
@@ -339,9 +350,10 @@ class Upkeep:
             NotFound: there is no such entity.
             InvalidArgument: both are the same.
         """
+        named = [checked_entity(source, "source"), checked_entity(target, "target")]
         made = self._backup(backup)
         with self._database.write() as connection:
-            from_id, to_id = (graph.entity_id(connection, each) for each in (source, target))
+            from_id, to_id = (graph.entity_id(connection, each) for each in named)
             if from_id == to_id:
                 raise InvalidArgument(
                     "source and target are the same entity", hint="Name two entities."
@@ -383,14 +395,18 @@ class Upkeep:
             InvalidArgument: nothing to forget was named.
             NotFound: there is no such entity.
         """
-        ids = checked_ids(relation_ids)
-        if not (ids or entity is not None or session_id is not None or scene or everything):
+        ids = checked_ids(relation_ids, "relation_ids")
+        everything = flag(everything, "everything")
+        keep_backups = flag(keep_backups, "keep_backups")
+        entity = None if entity is None else checked_entity(entity, "entity")
+        session_id = None if session_id is None else checked_session(session_id)
+        key = None if scene is None or scene == "" else checked_key(scene)
+        if not (ids or entity is not None or session_id is not None or key or everything):
             raise InvalidArgument(
                 "forget needs to know what",
                 hint="Name relation_ids, entity, session_id, scene, or everything=True.",
             )
-        key = checked_key(scene) if scene else None
-        if dry_run:
+        if flag(dry_run, "dry_run"):
             with self._read_only() as connection:
                 doomed = selection.doomed(connection, ids, entity, session_id, key, everything)
                 relations = tuple(scenes.whole(connection, doomed[: maintenance.LISTED]))
@@ -442,7 +458,9 @@ class Upkeep:
         return backup(self._database, path)
 
     def _backup(self, wanted: bool) -> str | None:
-        return str(maintenance.automatic_backup(self._database)) if wanted else None
+        if not flag(wanted, "backup"):
+            return None
+        return str(maintenance.automatic_backup(self._database))
 
     def export_lines(self) -> Iterator[dict[str, Any]]:
         """Yield the memory as JSON-ready objects, one for each line, from one snapshot."""
@@ -458,7 +476,8 @@ class Upkeep:
         Raises:
             InvalidArgument: which line is wrong, and how.
         """
-        counts, notes, new = self._import(list(lines))
+        given = several(lines, "lines", "Pass the lines of an export.")
+        counts, notes, new = self._import(given)
         if new:
             self._start_worker()
         return SweepReport(counts, notes=notes)
@@ -488,7 +507,7 @@ class Upkeep:
         Raises:
             MnemogramError: the storage failed.
         """
-        end = time.monotonic() + seconds
+        end = time.monotonic() + span(seconds, "seconds")
         with self._database.write() as connection:
             indexed = int(index.ensure(connection))
         embedded = 0

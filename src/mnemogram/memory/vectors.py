@@ -23,9 +23,9 @@ from typing import Final, Literal, TypeAlias
 import apsw
 
 from mnemogram.errors import ExtensionUnavailable, InvalidArgument
-from mnemogram.memory.names import storable
 from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.sqlite.database import Connection, Database
+from mnemogram.values import storable
 
 __all__ = ["Embedder", "Vectors"]
 

@@ -17,7 +17,7 @@ import apsw
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.sqlite.database import Database, Schema
-from mnemogram.sqlite.files import file_errors
+from mnemogram.sqlite.files import checked_path, file_errors
 
 if sys.platform != "win32":
     import fcntl
@@ -69,10 +69,13 @@ def backup(
         InvalidArgument: the file exists, or is the store itself.
         StorageUnavailable: it cannot be written.
     """
-    target = Path(os.path.abspath(os.fspath(path)))
-    if target == database.path or (target.exists() and target.samefile(database.path)):
+    target = checked_path(path)
+    with file_errors(target, "write"):
+        there = target.exists()
+        same = target == database.path or (there and target.samefile(database.path))
+    if same:
         raise InvalidArgument("the backup would replace the store itself", hint="Name another.")
-    if target.exists() and not overwrite:
+    if there and not overwrite:
         raise InvalidArgument(
             f"{target} exists already", hint="Name another file, or pass overwrite=True."
         )

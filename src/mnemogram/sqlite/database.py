@@ -43,6 +43,7 @@ from mnemogram.sqlite.connection import (
     until_given_up,
 )
 from mnemogram.sqlite.files import (
+    checked_path,
     close_to_others,
     file_errors,
     identity,
@@ -160,7 +161,7 @@ class Database:
                 f"synchronous must be 'full' or 'normal', not {synchronous!r}",
                 hint="'full' survives a power cut, 'normal' a process kill.",
             )
-        self.path = Path(os.path.abspath(os.fspath(path)))
+        self.path = checked_path(path)
         self.schema = schema
         self.read_only = read_only
         self.busy_timeout = busy_timeout

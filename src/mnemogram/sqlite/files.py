@@ -18,6 +18,7 @@ from mnemogram.errors import InvalidArgument, StorageUnavailable
 from mnemogram.sqlite import descriptors
 
 __all__ = [
+    "checked_path",
     "close_to_others",
     "file_errors",
     "identity",
@@ -31,6 +32,7 @@ __all__ = [
 
 #: A database, and what SQLite keeps beside it.
 _ALL: Final = ("", "-wal", "-shm", "-journal")
+_LONGEST_PATH: Final = 4_096
 _REFUSED_IDS: Final = frozenset({"system"})
 #: File systems whose shared memory is not shared between machines, which WAL needs.
 _NETWORK_FILE_SYSTEMS: Final = frozenset(
@@ -164,6 +166,29 @@ def _close_to_others(path: Path) -> None:
         # What belongs to another user is that one's to close.
         with contextlib.suppress(PermissionError):
             os.chmod(path, mode & 0o700)
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path as an absolute one.
+
+    Raises:
+        InvalidArgument: it is none, or a name that no file can have.
+    """
+    try:
+        given = os.fspath(path)
+        if not isinstance(given, str):
+            raise TypeError("a path of bytes")
+        os.fsencode(given)
+        if "\0" in given:
+            raise ValueError("a null character")
+        if len(given) > _LONGEST_PATH:
+            raise ValueError(f"{len(given)} characters")
+        return Path(os.path.abspath(given))
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(
+            f"path is no path of a file: {type(path).__name__}: {error}"[:300],
+            hint="Pass a string or a pathlib.Path.",
+        ) from error
 
 
 @contextlib.contextmanager
