@@ -346,6 +346,14 @@ def _is_random(value: str) -> bool:
     )
 
 
+def _is_one_run(value: str) -> bool:
+    """Whether letters and digits run on for longer than words do."""
+    return any(
+        len(run) >= 20 and _DIGIT.search(run) is not None and _LETTER.search(run) is not None
+        for run in _RUN.findall(value)
+    )
+
+
 def _is_mixed(value: str) -> bool:
     """Whether it has what passwords have and words do not."""
     core = value.strip(".,;:!?()[]{}*_~`")
@@ -372,7 +380,9 @@ def _is_prose(value: str) -> bool:
 
 def _issued(mark: str) -> Callable[[re.Match[str]], str]:
     def change(found: re.Match[str]) -> str:
-        return mark if _is_random(found[0]) or found[0].isupper() else found[0]
+        value = found[0]
+        issued = _is_random(value) or _is_one_run(value) or value.isupper()
+        return mark if issued else value
 
     return change
 
