@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 __all__ = [
     "AnchorNotInHistory",
@@ -22,6 +22,10 @@ __all__ = [
 ]
 
 
+#: Characters of a message of an error.
+_MOST_CHARACTERS: Final = 1_000
+
+
 class MnemogramError(Exception):
     """Base of all errors raised by mnemogram.
 
@@ -34,6 +38,9 @@ class MnemogramError(Exception):
     default_hint: ClassVar[str] = ""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
+        if len(message) > _MOST_CHARACTERS:  # it may name what somebody passed
+            half = _MOST_CHARACTERS // 2
+            message = f"{message[:half]}…{message[-half:]}"
         super().__init__(message)
         self.hint = self.default_hint if hint is None else hint
 

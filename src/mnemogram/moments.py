@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone, tzinfo
+from reprlib import repr as shown
 from typing import Final, TypeAlias
 
 from mnemogram.errors import InvalidArgument
@@ -65,7 +66,7 @@ def to_microseconds(value: Time, name: str = "timestamp") -> int:
     microseconds = unbounded_microseconds(value, name)
     if not EARLIEST <= microseconds <= LATEST:
         raise InvalidArgument(
-            f"{name} lies outside of the years 1 to 9999 in UTC: {value!r}",
+            f"{name} lies outside of the years 1 to 9999 in UTC: {shown(value)}",
             hint="Correct the time, or leave it out; Unix times are in seconds.",
         )
     return microseconds
@@ -90,7 +91,7 @@ def unbounded_microseconds(value: Time, name: str, zone: tzinfo = timezone.utc) 
                 moment = moment.replace(tzinfo=zone)
         except ValueError as error:
             raise InvalidArgument(
-                f"{name} is not an ISO 8601 time: {value!r}",
+                f"{name} is not an ISO 8601 time: {shown(value)}",
                 hint="Write it like 2026-03-01T09:00:00+08:00.",
             ) from error
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -98,7 +99,7 @@ def unbounded_microseconds(value: Time, name: str, zone: tzinfo = timezone.utc) 
             return round(value * 1_000_000)
         except (OverflowError, ValueError) as error:  # an infinity, or no number
             raise InvalidArgument(
-                f"{name} is no number of Unix seconds: {value!r}",
+                f"{name} is no number of Unix seconds: {shown(value)}",
                 hint="Correct the time, or leave it out.",
             ) from error
     else:
@@ -109,7 +110,7 @@ def unbounded_microseconds(value: Time, name: str, zone: tzinfo = timezone.utc) 
         )
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise InvalidArgument(
-            f"{name} has no time zone: {value!r}",
+            f"{name} has no time zone: {shown(value)}",
             hint="Add the zone, for example tzinfo=timezone.utc.",
         )
     return microseconds_of(moment)

@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from math import isfinite
 from typing import Any, Final
 
-__all__ = ["Value", "map_strings", "storable"]
+from mnemogram.errors import InvalidArgument
+
+__all__ = ["MOST_DEPTH", "Value", "checked_key", "depth_of", "map_strings", "parsed", "storable"]
+
+#: Levels down to which JSON is taken for more than a text.
+MOST_DEPTH: Final = 64
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
@@ -38,6 +45,63 @@ class Value:
         if names is None:
             names = _names[type(self)] = tuple(f.name for f in fields(self))  # type: ignore[arg-type]
         return {name: _plain(getattr(self, name)) for name in names}
+
+
+def depth_of(value: Any, most: int = MOST_DEPTH) -> int:
+    """Return how many levels a JSON value has, counting to ``most`` + 1; never recursive."""
+    level = [value]
+    for depth in range(most + 1):
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += each.values()
+            elif isinstance(each, (list, tuple)):
+                below += each
+        if not below:
+            return depth
+        level = below
+    return most + 1
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_number(text)
+
+
+def parsed(text: str | bytes, *, most: int = MOST_DEPTH) -> Any:
+    """Return the value of a JSON text (RFC 8259).
+
+    Raises:
+        ValueError: it is none: NaN and infinity are no numbers of JSON. Or it is nested so
+            deep that not everybody could write it again.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError:
+        value = None
+        deep = True
+    else:
+        deep = depth_of(value, most) > most
+    if deep:
+        raise ValueError(f"nested deeper than {most} levels")
+    return value
+
+
+def checked_key(value: Any, name: str) -> str:
+    """Return an id of the host's as it is stored.
+
+    Raises:
+        InvalidArgument: it is no string.
+    """
+    if not isinstance(value, str):
+        raise InvalidArgument(
+            f"{name} must be a string, not {type(value).__name__}", hint="Pass the host's own id."
+        )
+    return value if value.isascii() else storable(value)
 
 
 def storable(text: str) -> str:

@@ -11,7 +11,7 @@ from bench.harm.__main__ import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks processes")
 
-CASES = {"damage": 16, "full": 8, "kills": 16}
+CASES = {"arguments": 4, "damage": 16, "full": 8, "kills": 16}
 
 
 @pytest.mark.parametrize("kind", sorted(CASES))

@@ -5,12 +5,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, NamedTuple, TypeVar
 
-from mnemogram.history.models import EvidenceMessage, Role, SearchHit, State
+from mnemogram.history.models import (
+    BrowseResult,
+    EvidenceMessage,
+    ReadResult,
+    Role,
+    ScrollResult,
+    SearchHit,
+    SearchResult,
+    State,
+)
 from mnemogram.moments import format_time
 from mnemogram.text import cut, cut_around
+from mnemogram.values import parsed
 
 __all__ = [
     "BOOKEND_CHARS",
@@ -19,6 +29,7 @@ __all__ = [
     "READ_CHARS",
     "WINDOW_CHARS",
     "MessageRow",
+    "bounded",
     "evidence",
     "fit_hits",
     "fit_messages",
@@ -72,7 +83,7 @@ def _shown_calls(text: str | None, cap: int) -> Any:
         shown, _, length = cut(text, cap)
         return {"truncated": True, "original_chars": length, "text": shown}
     try:
-        return json.loads(text)
+        return parsed(text)
     except ValueError:
         return text
 
@@ -229,3 +240,71 @@ def fit_hits(
         if fits():
             break
     return tuple(fitted), True
+
+
+#: Characters of names, titles and ids, shorter and shorter, where an answer is too large.
+_NAME_CAPS: Final = (1_000, 300, 100, 40)
+_NEVER_CUT: Final = frozenset({"content", "cursor", "tool_calls"})
+_CUT_HINT: Final = "Long names and ids were cut, and what did not fit was left out."
+_A = TypeVar("_A", SearchResult, ScrollResult, ReadResult, BrowseResult)
+
+
+def bounded(result: _A, budget: int) -> _A:
+    """Make an answer fit its budget where texts alone did not: by names, ids and numbers.
+
+    What others call a title or an id may be as long as a book, and is text like any other.
+    """
+    if json_bytes(result) <= budget:
+        return result
+    room = budget - len(_CUT_HINT) - 20
+    for cap in _NAME_CAPS:
+        result = _named_shortly(result, cap)
+        if json_bytes(result) <= room:
+            break
+    while json_bytes(result) > room:
+        smaller = _with_less(result)
+        if smaller is None:
+            break
+        result = smaller
+    return replace(result, hint=_CUT_HINT if result.hint is None else f"{result.hint} {_CUT_HINT}")
+
+
+def _named_shortly(value: Any, cap: int) -> Any:
+    changes: dict[str, Any] = {}
+    for each in fields(value):
+        held = getattr(value, each.name)
+        if isinstance(held, str) and each.name not in _NEVER_CUT and len(held) > cap:
+            changes[each.name] = cut(held, cap)[0]
+        elif isinstance(held, tuple) and held and is_dataclass(held[0]):
+            changes[each.name] = tuple(_named_shortly(one, cap) for one in held)
+    if isinstance(value, EvidenceMessage):
+        value = _recut(value, max(cap, _SMALLEST_CAP))
+        changes.pop("tool_calls", None)
+    return replace(value, **changes)
+
+
+def _with_less(result: _A) -> _A | None:
+    """Leave out the part of an answer that is missed least; None where nothing is left to."""
+    changes: dict[str, Any] = {}
+    if isinstance(result, (SearchResult, BrowseResult)):
+        if len(result.results) > 1:
+            changes = {"results": result.results[:-1], "count": result.count - 1}
+        elif isinstance(result, SearchResult) and result.results:
+            hit = _without_surroundings(result.results[0])
+            changes = {} if hit == result.results[0] else {"results": (hit,)}
+    elif len(result.messages) > 1:
+        changes = _less_messages(result)
+    return replace(result, **changes) if changes else None
+
+
+def _less_messages(result: ScrollResult | ReadResult) -> dict[str, Any]:
+    """Leave out the message that is farthest from the anchor, or from both ends."""
+    messages = result.messages
+    if isinstance(result, ReadResult):
+        middle = len(messages) // 2
+        left = (*messages[:middle], *messages[middle + 1 :])
+        return {"messages": left, "omitted": result.omitted + 1}
+    place = next((i for i, each in enumerate(messages) if each.anchor), 0)
+    if place > len(messages) - 1 - place:
+        return {"messages": messages[1:], "messages_before": result.messages_before + 1}
+    return {"messages": messages[:-1], "messages_after": result.messages_after + 1}

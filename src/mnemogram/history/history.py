@@ -57,6 +57,7 @@ from mnemogram.history.walking import Located
 from mnemogram.moments import Time, clamped, to_microseconds
 from mnemogram.sqlite import backup as copies
 from mnemogram.sqlite.database import DEFAULT_BUSY_TIMEOUT, Database
+from mnemogram.values import checked_key, storable
 
 __all__ = ["History"]
 
@@ -206,13 +207,16 @@ class History:
         self, session: Session | str, messages: Iterable[Message], turn: str | None = None
     ) -> writing.Prepared:
         redaction = self._redaction
-        return writing.prepare(redaction.session(session), map(redaction.message, messages), turn)
+        each = _each(messages, "messages")
+        return writing.prepare(redaction.session(session), map(redaction.message, each), turn)
 
     def append_many(
         self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
     ) -> list[AppendResult]:
         """Store several conversations in one transaction; see :meth:`append`."""
-        prepared = [self._prepared(session, messages) for session, messages in conversations]
+        prepared = [
+            self._prepared(session, messages) for session, messages in _pairs(conversations)
+        ]
         results = self._file.write(
             lambda connection: [writing.append(connection, each) for each in prepared]
         )
@@ -231,13 +235,16 @@ class History:
             Busy: another process held the write lock too long.
             StorageUnavailable: the store cannot be written.
         """
-        prepared = [
-            writing.prepare_update(
-                replace(each, session=cast(Session, self._redaction.session(each.session))),
-                self._redaction.message,
-            )
-            for each in conversations
-        ]
+        prepared = []
+        for place, each in enumerate(_each(conversations, "conversations")):
+            if not isinstance(each, Conversation):
+                raise InvalidArgument(
+                    f"conversation {place} is a {type(each).__name__}",
+                    hint="Pass mnemogram.Conversation values.",
+                )
+            session = cast(Session, self._redaction.session(each.session))
+            update = replace(each, session=session)
+            prepared.append(writing.prepare_update(update, self._redaction.message))
         results = self._file.write(
             lambda connection: [writing.update(connection, each) for each in prepared]
         )
@@ -258,6 +265,7 @@ class History:
         Raises:
             NotFound: no such session or message.
         """
+        session, uid = checked_key(session, "session"), checked_key(uid, "uid")
         content = self._redaction.text(content)
         tool_calls = self._redaction.json(tool_calls)
         self._file.write(
@@ -282,7 +290,7 @@ class History:
         Raises:
             NotFound: no such session.
         """
-        listed = _uids(uids)
+        session, listed = checked_key(session, "session"), _uids(uids)
         return self._file.write(
             lambda connection: writing.set_state(connection, session, listed, "compacted")
         )
@@ -296,7 +304,7 @@ class History:
         Raises:
             NotFound: no such session.
         """
-        listed = _uids(uids)
+        session, listed = checked_key(session, "session"), _uids(uids)
         return self._file.write(
             lambda connection: writing.set_state(connection, session, listed, "rewound")
         )
@@ -315,7 +323,7 @@ class History:
         """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidArgument("reason is blank", hint=f"For example {END_REASONS[0]!r}.")
-        reason = reason.strip()
+        session, reason = checked_key(session, "session"), storable(reason.strip())
         self._file.write(lambda connection: writing.end_session(connection, session, reason))
 
     # -- reading
@@ -398,7 +406,8 @@ class History:
         with self._database.read(timeout=timeout) as connection:
             outcome = search.outcome_of(connection, request)
             if outcome.result is not None:
-                outcome = replace(outcome, result=damage.noted(connection, outcome.result))
+                noted = damage.noted(connection, outcome.result)
+                outcome = replace(outcome, result=display.bounded(noted, self._budget))
         # After the read: where there is no WAL, a writer waits for readers.
         for name in outcome.damaged:
             self._file.detach_damaged(name)
@@ -420,11 +429,10 @@ class History:
                 ``anchor_not_in_session`` as code where the message is not there.
             QueryTimeout: the time passed.
         """
+        session = checked_key(session, "session")
         with self._database.read(timeout=timeout) as connection:
-            return damage.noted(
-                connection,
-                reading.scroll(connection, session, around, window=window, budget=self._budget),
-            )
+            found = reading.scroll(connection, session, around, window=window, budget=self._budget)
+            return display.bounded(damage.noted(connection, found), self._budget)
 
     def read(
         self,
@@ -449,11 +457,12 @@ class History:
             InvalidArgument: an argument is out of range.
             QueryTimeout: the time passed.
         """
+        session = checked_key(session, "session")
         with self._database.read(timeout=timeout) as connection:
             page = reading.read(
                 connection, session, budget=self._budget, limit=limit, cursor=cursor
             )
-            return damage.noted(connection, page)
+            return display.bounded(damage.noted(connection, page), self._budget)
 
     def messages(
         self,
@@ -620,7 +629,8 @@ class History:
             timezone=timezone,
         )
         with self._database.read(timeout=timeout) as connection:
-            return damage.noted(connection, browsing.browse(connection, listing))
+            listed = browsing.browse(connection, listing)
+            return display.bounded(damage.noted(connection, listed), self._budget)
 
     def status(self, *, sizes: bool = True) -> Status:
         """Return counts, sizes and the state of every index.
@@ -646,7 +656,7 @@ class History:
         """
         if not isinstance(session, str) or not session.strip():
             raise InvalidArgument("session id is blank", hint="Pass the id of the session.")
-        return lifecycle.delete(self._file, session)
+        return lifecycle.delete(self._file, storable(session))
 
     def revive_session(self, session: str) -> bool:
         """Let a session that was deleted begin anew under the same id.
@@ -661,6 +671,7 @@ class History:
         Returns:
             Whether it was deleted.
         """
+        session = checked_key(session, "session")
         return self._file.write(lambda connection: lifecycle.revive_session(connection, session))
 
     def expire(self, before: Time, *, dry_run: bool = False) -> Expired:
@@ -715,6 +726,7 @@ class History:
             InvalidArgument: the file exists, or is the store itself.
             StorageUnavailable: it cannot be written.
         """
+        _callable(progress, "progress")
         return copies.backup(self._database, path, overwrite=overwrite, progress=progress)
 
     def export(self, stream: IO[str]) -> Exported:
@@ -723,6 +735,10 @@ class History:
         Args:
             stream: a text stream in UTF-8.
         """
+        if not callable(getattr(stream, "write", None)):
+            raise InvalidArgument(
+                f"{type(stream).__name__} is no stream", hint="Pass an open text file."
+            )
         with self._database.read() as connection:
             return export.write(export.export_lines(connection), stream)
 
@@ -735,7 +751,8 @@ class History:
         Raises:
             InvalidArgument: a line is not of this format; what came before it is stored.
         """
-        return export.import_lines(self._file.write, lines, self._redaction.message)
+        each = _each(lines, "lines")
+        return export.import_lines(self._file.write, each, self._redaction.message)
 
     # -- upkeep
 
@@ -800,7 +817,8 @@ class History:
         Raises:
             StorageUnavailable: the backup or the repair could not be written.
         """
-        return doctor.repair(self._file, dry_run=dry_run, backup=backup, on_step=on_step)
+        _callable(on_step, "on_step")
+        return doctor.repair(self._file, dry_run=bool(dry_run), backup=backup, on_step=on_step)
 
     def upkeep(
         self,
@@ -871,6 +889,32 @@ class History:
 
 
 def _uids(uids: Sequence[str]) -> Sequence[str]:
-    if isinstance(uids, str):
-        raise InvalidArgument("uids must be a list of strings", hint="Pass [uid] for one.")
-    return list(uids)
+    return [checked_key(each, "uid") for each in _each(uids, "uids")]
+
+
+def _each(values: Any, name: str) -> Iterator[Any]:
+    """Return what iterates over a list that a host passed.
+
+    Raises:
+        InvalidArgument: it is no list, or a text, which is one of characters.
+    """
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidArgument(
+            f"{name} must be a list, not {type(values).__name__}", hint=f"Pass {name}=[...]."
+        )
+    return iter(values)
+
+
+def _pairs(conversations: Any) -> Iterator[tuple[Any, Any]]:
+    for place, each in enumerate(_each(conversations, "conversations")):
+        if not isinstance(each, (tuple, list)) or len(each) != 2:
+            raise InvalidArgument(
+                f"conversation {place} is no pair of a session and its messages",
+                hint="Pass [(session, messages), ...].",
+            )
+        yield each[0], each[1]
+
+
+def _callable(value: Any, name: str) -> None:
+    if value is not None and not callable(value):
+        raise InvalidArgument(f"{name} cannot be called", hint="Pass a function, or None.")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from reprlib import repr as shown
 from typing import Any, Final
 
 from mnemogram.errors import AnchorNotInHistory, AnchorNotInSession, InvalidArgument, NotFound
@@ -93,7 +94,7 @@ def checked_int(value: Any, name: str, low: int, high: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidArgument(
-            f"{name} must be a whole number, not {value!r}",
+            f"{name} must be a whole number, not {shown(value)}",
             hint=f"Use a number from {low} to {high}.",
         )
     if not low <= value <= high:

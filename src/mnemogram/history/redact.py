@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.models import Message, Session
+from mnemogram.values import MOST_DEPTH, depth_of
 
 __all__ = ["Redaction", "Redactor", "redact_secrets"]
 
@@ -549,12 +550,12 @@ class Redaction:
         """
         if self.redactor is None:
             return value
-        try:
-            return self._json(value, self.redactor)
-        except RecursionError as error:
+        if depth_of(value) > MOST_DEPTH:
             raise InvalidArgument(
-                "a JSON value is nested too deeply", hint="Pass it as JSON text."
-            ) from error
+                f"a JSON value is nested deeper than {MOST_DEPTH} levels",
+                hint="Pass it as text, or leave out what it holds so deep.",
+            )
+        return self._json(value, self.redactor)
 
     def _json(self, value: Any, redactor: Redactor) -> Any:
         if isinstance(value, str):

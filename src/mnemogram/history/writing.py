@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from reprlib import repr as shown
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument, NotFound
@@ -27,7 +29,7 @@ from mnemogram.history.models import (
 from mnemogram.history.schema import BEFORE_ALL, HIDDEN_SOURCES, UNATTENDED_SOURCES, title_key
 from mnemogram.moments import to_microseconds
 from mnemogram.sqlite.database import Connection
-from mnemogram.values import storable
+from mnemogram.values import MOST_DEPTH, depth_of, parsed, storable
 
 __all__ = [
     "SNAPSHOT",
@@ -93,7 +95,7 @@ def _real_characters(value: Any, depth: int = 0) -> Any:
     """
     if isinstance(value, str) and "\\u" in value and depth < 4:
         try:
-            inner = json.loads(value)
+            inner = parsed(value)
         except ValueError:
             return value
         if isinstance(inner, (dict, list, str)):
@@ -106,16 +108,34 @@ def _real_characters(value: Any, depth: int = 0) -> Any:
     return value
 
 
+def _finite(value: Any) -> Any:
+    """Return a JSON value with text in place of the floats that are no JSON numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {_finite(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value
+
+
 def _tool_calls(value: Any, notes: list[str]) -> str | None:
     if value is None or (isinstance(value, (list, tuple, dict)) and not value):
         return None
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = parsed(value)
+        except ValueError:
             return _text(value, "tool_calls", notes)  # kept as it is: evidence
     try:
-        text = json.dumps(_real_characters(value), ensure_ascii=False, separators=(", ", ": "))
+        if depth_of(value) > MOST_DEPTH:
+            raise ValueError(f"nested deeper than {MOST_DEPTH} levels; pass it as text")
+        plain = _finite(value)
+        if plain != value:
+            notes.append("tool_calls: NaN and infinity, which are not JSON, were stored as text")
+        text = json.dumps(
+            _real_characters(plain), ensure_ascii=False, separators=(", ", ": "), allow_nan=False
+        )
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgument(
             f"tool_calls cannot be written as JSON: {error}",
@@ -147,7 +167,8 @@ def _row(
         )
     if message.role not in ROLES:
         raise InvalidArgument(
-            f"message {position}: role must be one of {', '.join(ROLES)}, not {message.role!r}",
+            f"message {position}: role must be one of {', '.join(ROLES)},"
+            f" not {shown(message.role)}",
             hint="System prompts are not history; leave them out.",
         )
     where = f"message {position}"

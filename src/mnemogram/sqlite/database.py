@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
@@ -79,6 +80,8 @@ JOURNAL_SIZE_LIMIT: Final = 6 * 1024 * 1024
 #: What code raises that meets a value it cannot know, and seconds to look for the reason.
 _UNEXPECTED: Final = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 _LOOKING: Final = 10.0
+#: Seconds: no request takes so long.
+_LONGEST: Final = 1e6
 #: Seconds to wait for readers where the disk is full.
 _ROOM_PATIENCE: Final = 1.0
 #: Seconds that a writer pauses after a commit while others were met at the lock lately.
@@ -158,7 +161,7 @@ class Database:
     ) -> None:
         if synchronous not in ("full", "normal"):
             raise InvalidArgument(
-                f"synchronous must be 'full' or 'normal', not {synchronous!r}",
+                f"synchronous must be 'full' or 'normal', not {shown(synchronous)}",
                 hint="'full' survives a power cut, 'normal' a process kill.",
             )
         self.path = checked_path(path)
@@ -500,6 +503,14 @@ class Database:
 
     @contextlib.contextmanager
     def _reading(self, timeout: float | None) -> Iterator[Connection]:
+        if timeout is not None and (
+            isinstance(timeout, bool)
+            or not isinstance(timeout, (int, float))
+            or not timeout <= _LONGEST
+        ):
+            raise InvalidArgument(
+                f"timeout must be seconds, not {shown(timeout)}", hint="3.0 is usual."
+            )
         self._check_usable()
         timeout = time_left(timeout)
         if not self._leases.acquire(timeout=self.busy_timeout if timeout is None else timeout):

@@ -15,6 +15,7 @@ import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from reprlib import repr as shown
 from typing import Final, Literal, TypeAlias
 
 import apsw
@@ -239,7 +240,7 @@ def check_policy(policy: str) -> None:
     """Raise InvalidArgument where there is no such policy."""
     if policy not in POLICIES:
         raise InvalidArgument(
-            f"index policy must be one of {', '.join(POLICIES)}, not {policy!r}",
+            f"index policy must be one of {', '.join(POLICIES)}, not {shown(policy)}",
             hint="'auto' is right unless other programs read the file.",
         )
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
+from reprlib import repr as shown
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
@@ -16,6 +17,7 @@ from mnemogram.history.period import Period, checked_period
 from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.history.search.visibility import decode_cursor, resumed_period
 from mnemogram.moments import Time
+from mnemogram.values import storable
 
 __all__ = [
     "Request",
@@ -70,17 +72,20 @@ class Request:
 def _strings(value: Any, name: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, (list, tuple, set, frozenset)):
         raise InvalidArgument(
-            f"{name} must be a list of strings, not {value!r}", hint=f"Pass {name}=[...]."
+            f"{name} must be a list of strings, not {shown(value)}",
+            hint=f"Pass {name}=[...].",
         )
     if not all(isinstance(each, str) for each in value):
-        raise InvalidArgument(f"{name} holds something that is not a string: {value!r}", hint="")
-    return tuple(value)
+        raise InvalidArgument(
+            f"{name} holds something that is not a string: {shown(value)}", hint=""
+        )
+    return tuple(map(storable, value))
 
 
 def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise InvalidArgument(
-            f"{name} must be one of {', '.join(allowed)}, not {value!r}",
+            f"{name} must be one of {', '.join(allowed)}, not {shown(value)}",
             hint=f"{allowed[0]!r} is the default.",
         )
     return str(value)
@@ -187,7 +192,9 @@ def checked_request(
             f"query must be a string, not {type(query).__name__}", hint="Pass the words to find."
         )
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise InvalidArgument(f"timeout must be seconds, not {timeout!r}", hint="3.0 is usual.")
+        raise InvalidArgument(
+            f"timeout must be seconds, not {shown(timeout)}", hint="3.0 is usual."
+        )
     if not 0 < timeout <= MAX_TIMEOUT:
         raise InvalidArgument(
             f"timeout must be more than 0 and at most {MAX_TIMEOUT:.0f} seconds, not {timeout}",
@@ -206,7 +213,7 @@ def checked_request(
         seen = decode_cursor(cursor, fingerprint)
         period = resumed_period(cursor, period)
     return Request(
-        query=query,
+        query=storable(query),
         limit=reading.checked_int(limit, "limit", 1, reading.MAX_LIMIT),
         roles=wanted_roles,
         sort=order,
@@ -215,7 +222,7 @@ def checked_request(
         period=period,
         sources=wanted_sources,
         exclude_sessions=excluded,
-        current_session=current_session,
+        current_session=None if current_session is None else storable(current_session),
         seen=seen,
         fingerprint=fingerprint,
         budget=budget,

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import NoneType
 from typing import IO, Any, Final
 
 from mnemogram.errors import InvalidArgument
@@ -22,7 +21,7 @@ from mnemogram.history.models import STATES, Message, Session
 from mnemogram.moments import datetime_of, to_microseconds
 from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection
-from mnemogram.values import Value, storable
+from mnemogram.values import MOST_DEPTH, Value, map_strings, parsed, storable
 
 __all__ = ["Exported", "Imported", "export_lines", "import_lines"]
 
@@ -168,7 +167,7 @@ def _calls(text: Any) -> Any:
     if text is None:
         return None
     try:
-        calls = json.loads(text)
+        calls = parsed(text)
     except ValueError:
         return text
     return calls if isinstance(calls, (dict, list)) else text
@@ -220,6 +219,10 @@ def import_lines(
             totals[name] += count
 
     for number, line in enumerate(lines, 1):
+        if not isinstance(line, (str, bytes)):
+            raise InvalidArgument(
+                f"line {number} is a {type(line).__name__}", hint="Pass an open text file."
+            )
         if not line.strip():
             continue
         record = _record(line, number)
@@ -231,10 +234,12 @@ def import_lines(
             batch.tombstones.append((_string(record, "session", number), moment))
             batch.size += 1
         elif kind == "session":
-            record["id"] = _string(record, "id", number)
-            if not isinstance(record.get("end_reason"), (str, NoneType)):
-                raise InvalidArgument(f"line {number}: end_reason must be a string", hint=_HINT)
-            known[record["id"]] = record
+            record["id"] = key = _string(record, "id", number)
+            if record.get("end_reason") is not None:
+                _string(record, "end_reason", number)
+            if record.get("last_active_at") is not None:
+                _moment(record["last_active_at"], number)
+            known[key] = record
             batch.sessions.append(record)
             batch.size += 1
             totals["sessions"] += 1
@@ -242,7 +247,10 @@ def import_lines(
             if record.get("state", "active") not in STATES:
                 state = record["state"]
                 raise InvalidArgument(f"line {number}: unknown state {state!r}", hint=_HINT)
-            batch.messages.setdefault(_string(record, "session", number), []).append(record)
+            key = _string(record, "session", number)
+            if record.get("state") in ("compacted", "rewound"):
+                _string(record, "uid", number)  # by which the state is set
+            batch.messages.setdefault(key, []).append(record)
             batch.size += 1
         else:
             raise InvalidArgument(f"line {number}: record of unknown type {kind!r}", hint=_HINT)
@@ -257,12 +265,14 @@ _HINT: Final = "Give a file that export wrote; other programs' files are for `mn
 
 def _record(line: str, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parsed(line, most=MOST_DEPTH + 2)
+    except ValueError as error:
         raise InvalidArgument(f"line {number}: not JSON: {error}", hint=_HINT) from error
     if not isinstance(record, dict):
         raise InvalidArgument(f"line {number}: not an object", hint=_HINT)
-    return record
+    if not line.isascii() or "\\u" in line:
+        record = map_strings(record, storable)
+    return dict(record)
 
 
 def _check_header(record: dict[str, Any], number: int) -> None:
