@@ -29,6 +29,7 @@ from mnemogram.integrations.openai_agents import (
     remembering,
     tools_of,
 )
+from mnemogram.learning import Evidence, Learner, Lesson
 from mnemogram.memory import scene_keys_for
 from mnemogram.service import MnemogramService
 from tests.integrations.test_openai_agents import Scripted, calls, says
@@ -502,6 +503,33 @@ def test_a_memory_that_cannot_be_read_fails_no_run(home: mnemogram.Mnemogram) ->
     did(agents.Runner.run(agent, "Hello?", run_config=CONFIG))
     assert model.told == ["Be brief."]
     assert len(reports) == 1
+
+
+def test_what_is_learned_after_some_turns_comes_back_in_the_next_conversation(
+    home: mnemogram.Mnemogram,
+) -> None:
+    history, memory = home.history("ann"), home.memory("ann")
+    seen: list[Evidence] = []
+
+    async def lessons(evidence: Evidence) -> Lesson:
+        seen.append(evidence)
+        return Lesson([Triple("weigh", "needs", "gloves", scene="tool:weigh")])
+
+    learner = Learner(history, memory, lessons, every=2)
+    for number in range(2):
+        session = MemorySession(f"s{number}", history)
+        model = Failing(calls("weigh", '{"parcel": "box"}', number), says("300 grams."))
+        agent = agents.Agent(name="assistant", model=model, tools=[weigh])
+        hooks = MemoryHooks(session, learner=learner)
+        did(agents.Runner.run(agent, "Weigh it.", session=session, hooks=hooks, run_config=CONFIG))
+    (evidence,) = seen
+    assert [each.session_id for each in evidence.turns] == ["s0", "s1"]
+    assert "box: 300 grams" in evidence.text()
+    model = Failing(says("a"))
+    told_so = remembering(None, memory)
+    agent = agents.Agent(name="assistant", model=model, instructions=told_so, tools=[weigh])
+    did(agents.Runner.run(agent, "Hello?", run_config=CONFIG))
+    assert "gloves" in str(model.told[0])
 
 
 def test_what_left_the_session_is_found_by_its_own_agent(home: mnemogram.Mnemogram) -> None:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import agents
 
 from mnemogram.integrations.openai_agents.session import MemorySession
+from mnemogram.learning import Learner
 
 __all__ = ["MemoryHooks"]
 
@@ -25,13 +26,20 @@ class MemoryHooks(agents.RunHooks[Any]):
 
     Args:
         session: of the run; or of the conversation, where the provider keeps the items.
-        report: called with an exception of recording; logged by default.
+        learner: learns after some turns with tools, see :mod:`mnemogram.learning`. Its
+            callback works at the end of a turn, before the answer is given back.
+        report: called with an exception of recording or learning; logged by default.
     """
 
     def __init__(
-        self, session: MemorySession, *, report: Callable[[Exception], object] | None = None
+        self,
+        session: MemorySession,
+        *,
+        learner: Learner | None = None,
+        report: Callable[[Exception], object] | None = None,
     ) -> None:
         self._session = session
+        self._learner = learner
         self._report = report
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
@@ -47,12 +55,20 @@ class MemoryHooks(agents.RunHooks[Any]):
         item = {"type": "function_call_output", "call_id": call_id, "output": text}
         await self._record([item])
 
+    async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+        """Learn where it is time."""
+        if self._learner is not None:
+            await self._guarded(self._learner.turn_ended_async())
+
     async def _record(self, items: Iterable[Any]) -> None:
+        await self._guarded(self._session.record(items))
+
+    async def _guarded(self, work: Awaitable[object]) -> None:
         try:
-            await self._session.record(items)
-        except Exception as error:  # the store's, or the host's redactor's
+            await work
+        except Exception as error:  # the store's, or the host's redactor's or callback's
             if self._report is None:
-                _log.warning("recording: %s", error, exc_info=error)
+                _log.warning("recording or learning: %s", error, exc_info=error)
                 return
             try:
                 self._report(error)
