@@ -392,8 +392,7 @@ _CHECKS: Final[tuple[tuple[str, str, str, str, bool], ...]] = (
         "pin_out_of_line",
         "SELECT count(*) FROM scene_refs AS p JOIN relations AS r ON r.id = p.ref_id"
         " WHERE p.kind = 'relation' AND (p.told_at <> r.told_at OR p.precedence <> "
-        "CASE WHEN r.kind <> 'rule' OR 'document' IN (r.trust, p.trust) THEN 0"
-        " WHEN r.trust = 'confirmed' AND p.trust = 'confirmed' THEN 2 ELSE 1 END)",
+        f"{scenes.PRECEDENCE.format(trust='p.trust')})",
         "pins repeat a time or a precedence that their relation does not have",
         "restore from a backup",
         True,

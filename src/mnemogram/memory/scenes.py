@@ -94,20 +94,20 @@ def scene_keys_for(
 # --- pins ------------------------------------------------------------------------------
 
 # What the pin's place in its scene depends on; the lower of both trusts counts.
-_PRECEDENCE: Final = """
+PRECEDENCE: Final = """
 CASE WHEN r.kind <> 'rule' OR r.trust = 'document' OR {trust} = 'document' THEN 0
      WHEN r.trust = 'confirmed' AND {trust} = 'confirmed' THEN 2
      ELSE 1 END
 """
 _PIN_RELATION: Final = f"""
 INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
-SELECT :scene_id, 'relation', r.id, :weight, :trust, {_PRECEDENCE.format(trust=":trust")},
+SELECT :scene_id, 'relation', r.id, :weight, :trust, {PRECEDENCE.format(trust=":trust")},
        r.told_at
   FROM relations AS r WHERE r.id = :ref_id
 """
 _REFRESH: Final = f"""
 UPDATE scene_refs
-   SET told_at = r.told_at, precedence = {_PRECEDENCE.format(trust="scene_refs.trust")}
+   SET told_at = r.told_at, precedence = {PRECEDENCE.format(trust="scene_refs.trust")}
   FROM relations AS r
  WHERE scene_refs.kind = 'relation' AND scene_refs.ref_id = :id AND r.id = :id
 """
