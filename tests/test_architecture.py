@@ -28,7 +28,7 @@ FLOORS = (
     ),
     ("history.history",),
     ("memory",),
-    ("host",),
+    ("host", "options"),
     ("service", "learning", "tools"),
     ("importers",),
     ("integrations", "demo"),

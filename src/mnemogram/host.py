@@ -20,7 +20,10 @@ from mnemogram.history.history import History
 from mnemogram.sqlite import database
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from mnemogram.memory import SceneMemory
+    from mnemogram.options import HistoryOptions, HostOptions, MemoryOptions
 
 __all__ = ["Mnemogram", "open"]
 
@@ -53,8 +56,8 @@ class Mnemogram:
         *,
         key_secret: bytes | str | None = None,
         max_open: int = DEFAULT_MAX_OPEN,
-        memory_options: dict[str, Any] | None = None,
-        **history_options: Any,
+        memory_options: MemoryOptions | None = None,
+        **history_options: Unpack[HistoryOptions],
     ) -> None:
         if max_open < 1:
             raise InvalidArgument("max_open must be 1 or more", hint="64 is the default.")
@@ -62,7 +65,7 @@ class Mnemogram:
         self._key_secret = key_secret
         self._max_open = max_open
         self._history_options = history_options
-        self._memory_options = memory_options or {}
+        self._memory_options: MemoryOptions = memory_options or {}
         self._lock = threading.Lock()
         self._closed = False
         self._opening: dict[str, threading.Lock] = {}
@@ -81,7 +84,7 @@ class Mnemogram:
             self._histories,
             user_id,
             lambda directory: History.open(
-                directory / "state.db", **{"user_id": user_id.strip(), **self._history_options}
+                directory / "state.db", user_id=user_id.strip(), **self._history_options
             ),
         )
 
@@ -124,7 +127,7 @@ class Mnemogram:
             InvalidArgument: not a key that :meth:`users` gave.
             NotFound: the user has no history.
         """
-        options = {**self._history_options, "legacy": None}
+        options: HistoryOptions = {**self._history_options, "legacy": None}
         with self._of_key(
             self._histories, key, "state.db", lambda path: History.open(path, **options)
         ) as store:
@@ -140,7 +143,7 @@ class Mnemogram:
         """
         from mnemogram.memory import SceneMemory
 
-        options = {**self._memory_options, "background": False}
+        options: MemoryOptions = {**self._memory_options, "background": False}
         with self._of_key(
             self._memories, key, "memory.db", lambda path: SceneMemory.open(path, **options)
         ) as store:
@@ -260,6 +263,6 @@ class Mnemogram:
         self.close()
 
 
-def open(root: str | os.PathLike[str], **options: Any) -> Mnemogram:
+def open(root: str | os.PathLike[str], **options: Unpack[HostOptions]) -> Mnemogram:
     """Open the memory of all users below ``root``; see :class:`Mnemogram`."""
     return Mnemogram(root, **options)

@@ -31,7 +31,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from mnemogram.errors import InvalidArgument, MnemogramError, NotFound, StoreClosed
 from mnemogram.history.history import History
@@ -40,6 +40,11 @@ from mnemogram.host import Mnemogram
 from mnemogram.memory import SceneMemory
 from mnemogram.sqlite.connection import Caller, for_caller
 from mnemogram.sqlite.database import user_key
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from mnemogram.options import HostOptions
 
 __all__ = ["AsyncHistory", "AsyncSceneMemory", "MnemogramService"]
 
@@ -248,7 +253,7 @@ class MnemogramService:
         upkeep_workers: int = UPKEEP_TASKS,
         sweep_interval: float = SWEEP_INTERVAL,
         closing: float = CLOSING,
-        **options: Any,
+        **options: Unpack[HostOptions],
     ) -> None:
         for name, value in (("workers", workers), ("upkeep_workers", upkeep_workers)):
             if value < 1:
