@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta, tzinfo
 from pathlib import Path
@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Any, Final, Literal, cast
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import browsing, display, reading, status, walking, writing
+from mnemogram.history import browsing, display, reading, shapes, status, walking, writing
 from mnemogram.history import legacy as legacy_import
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import damage
@@ -173,7 +173,11 @@ class History:
     # -- writing
 
     def append(
-        self, session: Session | str, messages: Iterable[Message], *, turn: str | None = None
+        self,
+        session: Session | str,
+        messages: Iterable[Message | Mapping[str, Any]],
+        *,
+        turn: str | None = None,
     ) -> AppendResult:
         """Store messages of a session: all of them or, on an error, none.
 
@@ -186,7 +190,9 @@ class History:
 
         Args:
             session: the session, made where it is new; or its id.
-            messages: the messages, in order.
+            messages: the messages, in order. Dicts of a chat completion or of Anthropic's
+                messages do as well: system prompts among them are left out, their ``id`` is
+                the uid, and results of tools become messages of their own.
             turn: your id of the turn or request: messages without a uid are known by it
                 and their places.
 
@@ -204,14 +210,17 @@ class History:
         return result
 
     def _prepared(
-        self, session: Session | str, messages: Iterable[Message], turn: str | None = None
+        self,
+        session: Session | str,
+        messages: Iterable[Message | Mapping[str, Any]],
+        turn: str | None = None,
     ) -> writing.Prepared:
         redaction = self._redaction
-        each = _each(messages, "messages")
+        each = shapes.messages_of(_each(messages, "messages"))
         return writing.prepare(redaction.session(session), map(redaction.message, each), turn)
 
     def append_many(
-        self, conversations: Iterable[tuple[Session | str, Iterable[Message]]]
+        self, conversations: Iterable[tuple[Session | str, Iterable[Message | Mapping[str, Any]]]]
     ) -> list[AppendResult]:
         """Store several conversations in one transaction; see :meth:`append`."""
         prepared = [
