@@ -116,7 +116,11 @@ def test_every_interface_gets_a_schema(memory: SceneMemory, kind: Any) -> None:
         text = json.dumps(tool.schema(kind))
         assert "scene" in text
         assert "trust" not in text
-    assert memory_commit_tool(memory).schema("mcp")["annotations"]["readOnlyHint"] is False
+    annotations = memory_commit_tool(memory).schema("mcp")["annotations"]
+    assert annotations["readOnlyHint"] is False
+    assert annotations["destructiveHint"] is False
+    assert annotations["idempotentHint"] is True
+    assert annotations["title"]
 
 
 def test_a_rule_that_the_user_agrees_to_is_to_be_followed(memory: SceneMemory) -> None:
@@ -189,3 +193,12 @@ def test_the_answer_says_which_trust_a_rule_got(memory: SceneMemory) -> None:
     assert confirmed["notes"] == []
     with pytest.raises(InvalidArgument, match="trust"):
         memory_commit_tool(memory, trust="sure")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [memory_commit_tool, memory_recall_tool])
+def test_here_is_offered_only_where_the_host_knows_what_it_is(
+    memory: SceneMemory, make: Any
+) -> None:
+    assert "'here'" not in json.dumps(make(memory).schema())
+    assert "'here'" in json.dumps(make(memory, current_scenes=["chan:qq"]).schema())
+    assert "tool:send_mail." in json.dumps(make(memory).schema())

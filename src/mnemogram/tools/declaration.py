@@ -352,12 +352,17 @@ class Declaration:
         description: what it does and when to use it.
         parameters: its arguments.
         read_only: whether it changes nothing.
+        destructive: whether it may take something away. Calling any of the tools once more
+            changes nothing.
+        title: its name for people.
     """
 
     name: str
     description: str
     parameters: tuple[Parameter, ...]
     read_only: bool = True
+    destructive: bool = False
+    title: str = ""
 
     def schema(self, kind: SchemaKind = "openai") -> dict[str, Any]:
         """Return the declaration in the form of an interface.
@@ -375,7 +380,13 @@ class Declaration:
         if kind == "anthropic":
             return {**about, "input_schema": parameters}
         if kind == "mcp":
-            hints = {"readOnlyHint": self.read_only, "openWorldHint": False}
+            hints = {
+                "title": self.title or self.name,
+                "readOnlyHint": self.read_only,
+                "destructiveHint": self.destructive,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            }
             return {**about, "inputSchema": parameters, "annotations": hints}
         raise InvalidArgument(
             f"there is no schema of kind {kind!r}", hint=f"Use {', '.join(get_args(SchemaKind))}."

@@ -28,6 +28,7 @@ from mnemogram.tools.declaration import (
     Integer,
     Number,
     Objects,
+    Parameter,
     String,
     Strings,
     Tool,
@@ -57,12 +58,12 @@ SENTENCE_CHARS: Final = 600
 _PARTS: Final = ("subject", "relation", "object")
 #: What a model may say for the situation it is in.
 _HERE: Final = ("here", "current", "this", "now")
-_SCENE: Final = (
-    "broad to narrow, such as chan:qq/peer:group_1 or tool:send_mail; 'here' for the present one."
-)
+_PRESENT: Final = "; 'here' for the present one"
+_SCENE: Final = f"broad to narrow, such as chan:qq/peer:group_1 or tool:send_mail{_PRESENT}."
 
 COMMIT: Final = Declaration(
     name="memory_commit",
+    title="Remember facts and rules",
     description=(
         "Remember facts, preferences and rules that the user states, so that they come back in"
         " later conversations. Use it when the user says something about themselves, others or"
@@ -140,6 +141,7 @@ COMMIT: Final = Declaration(
 
 RECALL: Final = Declaration(
     name="memory_recall",
+    title="Recall facts and rules",
     description=(
         "Look up remembered facts, preferences and rules: on a topic (query), in a situation"
         " (scenes), or both. Use it before answering what may depend on who the user is, what they"
@@ -179,6 +181,20 @@ def present_scenes(current: CurrentScenes) -> tuple[str, ...]:
     if found is None:
         return ()
     return (found,) if isinstance(found, str) else tuple(found)
+
+
+def _offered(declaration: Declaration, current: CurrentScenes) -> Declaration:
+    """Return a declaration that says ``here`` only where the host knows what that is."""
+    if current is not None:
+        return declaration
+    return replace(declaration, parameters=tuple(map(_elsewhere, declaration.parameters)))
+
+
+def _elsewhere(parameter: Parameter) -> Parameter:
+    changed = replace(parameter, description=parameter.description.replace(_PRESENT, ""))
+    if isinstance(changed, Objects):
+        return replace(changed, parameters=tuple(map(_elsewhere, changed.parameters)))
+    return changed
 
 
 def _scenes(given: Iterable[str], current: CurrentScenes) -> list[str]:
@@ -263,7 +279,7 @@ def memory_commit_tool(
                 lambda plain: _committed(plain, kept, declined, said_in), write=True
             )
 
-        return AsyncTool(COMMIT, awaited)
+        return AsyncTool(_offered(COMMIT, current_scenes), awaited)
     if inspect.iscoroutinefunction(confirm):
         raise InvalidArgument(
             "confirm is a coroutine function, and the tool is not awaited",
@@ -276,7 +292,7 @@ def memory_commit_tool(
         kept, declined = _agreed(told, [_asked(confirm, each) for each in told])
         return _committed(plain, kept, declined, session())
 
-    return Tool(COMMIT, answer)
+    return Tool(_offered(COMMIT, current_scenes), answer)
 
 
 def _told(given: dict[str, Any], current: CurrentScenes, trust: Trust) -> list[Triple]:
@@ -392,9 +408,12 @@ def memory_recall_tool(
             here = present_scenes(current_scenes)
             return await store.run(lambda plain: answered(plain, given, here))
 
-        return AsyncTool(RECALL, awaited)
+        return AsyncTool(_offered(RECALL, current_scenes), awaited)
     plain = memory
-    return Tool(RECALL, lambda given: answered(plain, given, present_scenes(current_scenes)))
+    return Tool(
+        _offered(RECALL, current_scenes),
+        lambda given: answered(plain, given, present_scenes(current_scenes)),
+    )
 
 
 def _recalled(memory: SceneMemory, given: dict[str, Any], here: tuple[str, ...]) -> dict[str, Any]:

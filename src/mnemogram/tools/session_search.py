@@ -27,6 +27,7 @@ _TIME: Final = "ISO 8601 (2026-03-01, 2026-03-01T09:00:00+08:00) or how long ago
 
 DECLARATION: Final = Declaration(
     name="session_search",
+    title="Search past conversations",
     description=(
         "Search this user's past conversations and read them. Answers are the original messages,"
         " never summaries. Use it whenever the user refers to something said before, or when an"
