@@ -106,7 +106,6 @@ def test_half_a_surrogate_in_an_id_is_the_id_that_was_stored(history: History) -
         '{"type":"session","id":' + "[" * 100_000,
         '{"type":"session","id":"i","end_reason":{"a":1}}',
         '{"type":"session","id":"i","last_active_at":"never"}',
-        '{"type":"message","session":"i","role":"user","state":"rewound"}',
         '{"type":"message","session":"i","role":"user","state":"compacted","uid":7}',
         '{"type":"message","session":"i","role":"user","tool_calls":NaN}',
         '{"type":"tombstone","session":"i","deleted_at":"never"}',

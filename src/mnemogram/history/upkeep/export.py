@@ -248,8 +248,8 @@ def import_lines(
                 state = record["state"]
                 raise InvalidArgument(f"line {number}: unknown state {state!r}", hint=_HINT)
             key = _string(record, "session", number)
-            if record.get("state") in ("compacted", "rewound"):
-                _string(record, "uid", number)  # by which the state is set
+            if record.get("uid") is not None:
+                _string(record, "uid", number)
             batch.messages.setdefault(key, []).append(record)
             batch.size += 1
         else:
