@@ -341,6 +341,7 @@ def _is_random(value: str) -> bool:
         and (
             len(_TURNS.findall(run)) >= 3
             or (run.isdigit() and len(run) > 8)
+            or (len(run) >= 16 and not run.isalpha() and len(_DIGIT.findall(run)) > 1)
             or (_DIGIT.search(run) is not None and len(_CASES.findall(run)) >= 6)
         )
         for run in _RUN.findall(value)
@@ -349,10 +350,7 @@ def _is_random(value: str) -> bool:
 
 def _is_one_run(value: str) -> bool:
     """Whether letters and digits run on for longer than words do."""
-    return any(
-        len(run) >= 20 and _DIGIT.search(run) is not None and _LETTER.search(run) is not None
-        for run in _RUN.findall(value)
-    )
+    return any(len(run) >= 16 for run in _RUN.findall(value))
 
 
 def _is_mixed(value: str) -> bool:
