@@ -202,6 +202,15 @@ static int set_extra(tc_config *c, const char *name, const char *value, const ch
   return 0;
 }
 
+static void note_letters(tc_config *c) {
+  uint32_t cp;
+  for (cp = 0x80; cp < TWO_BYTES; cp++) {
+    uint32_t r = record_of(c, cp);
+    uint32_t folded = (cp + (r & TT_DISTANCE)) & TT_DISTANCE;
+    if (is_one_letter(r) && folded < TWO_BYTES) c->letter[cp] = (uint16_t)folded;
+  }
+}
+
 int tc_config_new(const char *const *args, int nargs, tc_config **out, const char **error) {
   const char *categories = "L* N* Co";
   const char *wrong = NULL;
@@ -269,6 +278,7 @@ int tc_config_new(const char *const *args, int nargs, tc_config **out, const cha
   }
   for (i = 0; i < NRESOLVED; i++) c->resolved[i] = resolve(c, (uint16_t)i, 0);
   note_exceptions(c);
+  note_letters(c);
   *out = c;
   return TC_OK;
 }

@@ -22,8 +22,14 @@
 #define NRESOLVED (TT_NRECORD + TT_NSHORT)
 #define BLOCKS (0x110000 / 256)
 
+/* Code points of two bytes are those below this. */
+#define TWO_BYTES 0x800
+
 struct tc_config {
   uint8_t ascii[256]; /* folded; 0 for a separator, 0xFF for a lead byte */
+  /* Of code points of two bytes, one that goes on in a word and is there one of at most two
+  ** bytes: that one. 0 for the others. */
+  uint16_t letter[TWO_BYTES];
   uint32_t resolved[NRESOLVED];
   uint8_t category[32]; /* categories that make a token character */
   uint8_t remove_diacritics;
@@ -61,5 +67,16 @@ static inline int may_be_exception(const tc_config *c, uint32_t cp) {
 
 /* The resolved record of cp, of which number is the record, where cp may be an exception. */
 uint32_t tc_resolved(const tc_config *config, uint16_t number, uint32_t cp);
+
+static inline uint32_t record_of(const tc_config *config, uint32_t cp) {
+  uint16_t number = tt_lookup(cp);
+  return may_be_exception(config, cp) ? tc_resolved(config, number, cp)
+                                      : config->resolved[number];
+}
+
+/* Whether a character of this record goes on in a word, as one character. */
+static inline int is_one_letter(uint32_t r) {
+  return (r & (R_MORE | TT_DROP)) == R_MORE && R_KIND(r) != TT_MANY;
+}
 
 #endif

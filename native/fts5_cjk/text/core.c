@@ -30,6 +30,15 @@
 #include "text/utf8.h"
 #include "text/work.h"
 
+/* What few characters need is kept out of the way of the others. */
+#if defined(__GNUC__)
+#define RARE __attribute__((cold, noinline))
+#define RARELY(condition) __builtin_expect(!!(condition), 0)
+#else
+#define RARE
+#define RARELY(condition) (condition)
+#endif
+
 typedef struct character {
   uint32_t cp;
   uint32_t r; /* resolved record; 0 for separators and broken bytes */
@@ -103,7 +112,7 @@ static void start_scan(scanner *s, const tc_config *config, const char *text, in
 
 /* At the end of a piece: takes the next one in, or returns 0 where there is none or the run
 ** is to end. */
-static int more(scanner *s) {
+static RARE int more(scanner *s) {
   if (s->end == s->limit) return 0;
   s->rc = s->pause->ask(s->pause->context);
   if (s->rc != TC_OK) {
@@ -115,14 +124,8 @@ static int more(scanner *s) {
   return 1;
 }
 
-static inline uint32_t record_of(const tc_config *config, uint32_t cp) {
-  uint16_t number = tt_lookup(cp);
-  return may_be_exception(config, cp) ? tc_resolved(config, number, cp)
-                                      : config->resolved[number];
-}
-
 /* Takes the next part. A part that is itself many (of a fold that is off) is a separator. */
-static void take_part(scanner *s, character *c, uint32_t inner) {
+static RARE void take_part(scanner *s, character *c, uint32_t inner) {
   uint32_t cp = *s->parts++;
   uint32_t r;
   if (cp < 0x80) {
@@ -148,18 +151,18 @@ static inline const uint8_t *end_before(const scanner *s, const uint8_t *p, cons
 static inline void look(scanner *s, const uint8_t *p, character *c) {
   int valid;
   WORK(1);
-  if (s->parts) {
+  if (RARELY(s->parts)) {
     take_part(s, c, R_INNER);
     return;
   }
-  if (p >= s->end && !more(s)) {
+  if (RARELY(p >= s->end) && !more(s)) {
     c->cp = 0;
     c->r = 0;
     c->n = 0;
     return;
   }
   c->n = decode(p, s->end, &c->cp, &valid);
-  if (!valid) {
+  if (RARELY(!valid)) {
     c->cp = 0;
     c->r = 0;
     return;
@@ -169,7 +172,7 @@ static inline void look(scanner *s, const uint8_t *p, character *c) {
     return;
   }
   c->r = record_of(s->config, c->cp);
-  if (R_KIND(c->r) == TT_MANY) {
+  if (RARELY(R_KIND(c->r) == TT_MANY)) {
     s->parts = tt_expansions + (c->r & TT_DISTANCE);
     s->width = c->n;
     take_part(s, c, 0);
@@ -224,6 +227,42 @@ static inline const uint8_t *copy_ascii(scanner *s, const uint8_t *p, size_t *us
   return p;
 }
 
+/* Copies word characters of two and three bytes, folded, and ASCII ones, as far as they and the
+** room go: those that are themselves or fold to one character. Returns where it stopped; what
+** stands there, finish_word() looks at. */
+static inline const uint8_t *copy_letters(scanner *s, const uint8_t *p, size_t *used) {
+  const tc_config *config = s->config;
+  const uint8_t *const stop = s->end;
+  char *o = s->out + *used;
+  const char *const full = s->out + s->capacity - 4;
+  while (p < stop && o <= full) {
+    uint32_t c = *p, cp, r;
+    if (c < 0x80) {
+      uint8_t f = config->ascii[c];
+      if (f == 0) break;
+      *o++ = (char)f;
+      p++;
+    } else if (c < 0xE0) {
+      if (c < 0xC2 || stop - p < 2 || !is_continuation(p[1])) break;
+      cp = config->letter[(c & 0x1F) << 6 | (p[1] & 0x3Fu)];
+      if (cp == 0) break;
+      o = encode(o, cp);
+      p += 2;
+    } else {
+      if (c > 0xEF || stop - p < 3 || !is_continuation(p[1]) || !is_continuation(p[2])) break;
+      cp = (c & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+      if (cp < 0x800 || (cp & 0xF800) == 0xD800) break;
+      r = record_of(config, cp);
+      if (!is_one_letter(r)) break;
+      o = encode(o, (cp + (r & TT_DISTANCE)) & TT_DISTANCE);
+      p += 3;
+    }
+  }
+  WORK((size_t)(o - s->out) - *used);
+  *used = (size_t)(o - s->out);
+  return p;
+}
+
 /* The word that begins at start, of which *p..start has been copied to used bytes of
 ** out, and whose next character *c is not a plain ASCII one. *at and *c are moved to
 ** the first character after it. */
@@ -239,7 +278,7 @@ static int finish_word(scanner *s, const uint8_t *start, size_t used, const uint
       if (!(c->r & TT_DROP)) used = (size_t)(encode(s->out + used, folded(c)) - s->out);
       p += c->n;
     }
-    if (p < s->end && *p < 0x80) p = copy_ascii(s, p, &used);
+    if (!s->parts) p = copy_letters(s, p, &used);
     look(s, p, c);
   }
   *at = p;
@@ -538,6 +577,11 @@ int tc_tokenize_in_pieces(const tc_config *config, int mode, const char *text, i
       if (p == s.end ? !more(&s) : config->ascii[*p] == 0) {
         rc = emit(&s, TC_WORD, 0, used, start, p);
         if (p < s.end) p++;
+        continue;
+      }
+      p = copy_letters(&s, p, &used);
+      if (p < s.end && config->ascii[*p] == 0) {
+        rc = emit(&s, TC_WORD, 0, used, start, p++);
         continue;
       }
       look(&s, p, &c);
