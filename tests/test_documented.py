@@ -13,10 +13,14 @@ from pathlib import Path
 
 import apsw
 import pytest
-import tomllib
 
 import mnemogram
 from mnemogram import Message, Session, Triple, extension
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pytest brings it
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
