@@ -2,7 +2,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Text cut for display: never inside a grapheme cluster, always with its original length."""
 
+from codecs import lookup
+from sys import byteorder
+
 from mnemogram._native.grapheme cimport gr_ceil, gr_floor, gr_text, grapheme_view
+
+# The stable ABI hands texts over by this codec. It is loaded now, since a process that gives up
+# its rights later may not be able to read the standard library any more.
+lookup("utf-32-le" if byteorder == "little" else "utf-32-be")
 
 # Occurrences looked at for one excerpt; enough to find the densest place of a long message.
 cdef Py_ssize_t MAX_HITS = 512
