@@ -11,6 +11,7 @@ import contextlib
 import os
 import threading
 import time
+import urllib.parse  # noqa: F401  as_uri() asks for it, maybe when rights are given up
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
