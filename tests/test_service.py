@@ -525,6 +525,8 @@ def test_a_read_that_is_given_up_before_a_worker_is_free_never_begins(tmp_path: 
         waiting = asyncio.ensure_future(history.run(lambda _: begun.set()))
         await asyncio.sleep(0.02)
         waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
         free.set()
         await busy
         await history.browse()

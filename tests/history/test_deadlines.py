@@ -204,6 +204,7 @@ def test_what_begins_too_much_is_estimated_and_not_counted(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(costs, "_LEAST_SAMPLED_ROWS", 1)
+    monkeypatch.setattr(costs, "_SAMPLE_SECONDS", 60.0)  # on a slow day, too
     monkeypatch.setattr(relaxing, "_FEWEST_POSTINGS", 4)
     counted: list[str] = []
 
