@@ -22,6 +22,7 @@ from mnemogram.sqlite.database import Connection
 __all__ = [
     "IndexStep",
     "count_deletions",
+    "count_messages",
     "due",
     "forget_deletions",
     "forget_index",
@@ -39,9 +40,6 @@ MERGE_PAGES: Final = 500
 _SHADOW_ROWS: Final = 2_000
 #: What an FTS5 table without stored content consists of.
 SHADOW_TABLES: Final = ("data", "idx", "docsize", "config")
-
-
-_EVERY_ID: Final = "SELECT 1 FROM messages INDEXED BY messages_by_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +64,15 @@ class IndexStep:
     done: bool
 
 
+def count_messages(connection: Connection) -> int:
+    """Return how many messages there are, counted in their smallest index."""
+    return int(connection.one("SELECT count(*) FROM messages INDEXED BY messages_by_session"))
+
+
 def most_steps(connection: Connection) -> int:
     """Return a number of steps within which everything that is due for an index is done."""
     pages = int(connection.one("PRAGMA page_count"))
-    rows = int(connection.one(f"SELECT count(*) FROM ({_EVERY_ID})"))
+    rows = count_messages(connection)
     # Each takes 2,000 rows down or pays 500 debts, or indexes 500 messages or, counted
     # generously, 4 MB of their text.
     return 100 + rows // 100 + pages // 100

@@ -5,7 +5,7 @@ A message is in an index unless its id lies in one of the index's gaps. Triggers
 keep the index in step inside the message's own transaction. A connection that
 cannot serve an index detaches it: from then on new messages are in its gap, and a
 debt is noted for each message it holds that changes. Filling gaps, paying debts and
-taking tables down are the work of ``building``. Everything here runs inside a write
+taking tables down are the work of ``build``. Everything here runs inside a write
 transaction that the caller holds.
 """
 
@@ -21,6 +21,7 @@ from typing import Final, Literal, TypeAlias
 import apsw
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.history.index import records
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import RULES_VERSION, STORE_OPTIONS
 
@@ -408,21 +409,13 @@ def id_span(connection: Connection) -> tuple[int, int]:
 def count_about(connection: Connection) -> int:
     """Return about how many messages there are: ids do not tell, many of theirs may be gone.
 
-    A whole index knows: its averages record begins with the number of its rows, as a varint
-    (SQLite's documentation of FTS5, section 9.3).
+    A whole index knows how many rows it has.
     """
     for name in (CJK.name, WORDS.name):
-        with contextlib.suppress(apsw.SQLError, apsw.CorruptError):
-            record = connection.one(
-                f"SELECT block FROM {name}_data, indexes"
-                " WHERE id = 1 AND name = ? AND state = 'ready'",
-                (name,),
-            )
-            rows = 0
-            for byte in record or b"":
-                rows = rows << 7 | byte & 0x7F
-                if byte < 0x80:
-                    return rows
+        if connection.one("SELECT 1 FROM indexes WHERE name = ? AND state = 'ready'", (name,)):
+            with contextlib.suppress(apsw.SQLError, apsw.CorruptError):
+                if numbers := records.sizes(connection, name):
+                    return numbers[0]
     return int(connection.one("SELECT coalesce(sum(message_count), 0) FROM sessions"))
 
 

@@ -27,6 +27,7 @@ from mnemogram._native.query import (
     tokenizer_for,
 )
 from mnemogram.bm25 import B, K
+from mnemogram.history.index import records
 from mnemogram.history.index import state as indexes
 from mnemogram.history.search.fetch import COLUMN_WEIGHTS
 from mnemogram.history.search.visibility import Candidate
@@ -66,31 +67,9 @@ class Statistics:
     average: float
 
 
-def _varints(data: bytes) -> list[int]:
-    """Decode SQLite varints (big-endian base 128; a ninth byte holds eight bits)."""
-    numbers: list[int] = []
-    value = length = 0
-    for byte in data:
-        length += 1
-        if length == 9:
-            value = value << 8 | byte
-        else:
-            value = value << 7 | byte & 0x7F
-            if byte & 0x80:
-                continue
-        numbers.append(value)
-        value = length = 0
-    return numbers
-
-
 def statistics(connection: Connection, table: str) -> Statistics:
-    """Return an index's size from FTS5's averages record.
-
-    Row 1 of the ``_data`` table: the number of rows, then the tokens of each
-    column, as varints (SQLite's documentation of FTS5, section 9.3).
-    """
-    record = connection.one(f"SELECT block FROM {table}_data WHERE id = 1")
-    numbers = _varints(record) if record else []
+    """Return an index's size, as FTS5 counts it."""
+    numbers = records.sizes(connection, table)
     if len(numbers) < 2 or numbers[0] <= 0:
         return Statistics(0, 1.0)
     return Statistics(numbers[0], max(1.0, numbers[1] / numbers[0]))

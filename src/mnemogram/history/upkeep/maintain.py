@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from mnemogram.errors import MnemogramError
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import build as building
+from mnemogram.history.index import records
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE
 from mnemogram.sqlite import backup as copying
@@ -46,12 +47,10 @@ _WAL_PATIENCE: Final = 0.2
 _SWEEP_INTERVAL: Final = 600.0
 #: Segments below which merging is left to FTS5, which merges as it writes.
 _MANY_SEGMENTS: Final = 12
-_STRUCTURE_ID: Final = 10
 #: Once a fifth of the messages was deleted, all segments of an index are merged into
 #: one: FTS5 drops the tokens of deleted rows only where it merges.
 _MANY_DELETIONS: Final = 500
 _DELETED_SHARE: Final = 5
-_COUNT_MESSAGES: Final = "SELECT count(*) FROM messages INDEXED BY messages_by_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,32 +218,6 @@ def _is_prepared(connection: Connection) -> bool:
     )
 
 
-def _structure(connection: Connection, name: str) -> bytes:
-    """FTS5's record of an index's segments (fts5_index.c, "structure record")."""
-    return bytes(
-        connection.one(f"SELECT block FROM {name}_data WHERE id = ?", (_STRUCTURE_ID,)) or b""
-    )
-
-
-def _segments(structure: bytes) -> int:
-    """Return the number of segments in a structure record.
-
-    A four-byte cookie, in newer files four bytes that say "version 2", then the number
-    of levels and that of segments as varints.
-    """
-    body = structure[8:] if structure[4:8] == b"\xff\x00\x00\x01" else structure[4:]
-    values = []
-    value = 0
-    for byte in body:
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            values.append(value)
-            value = 0
-            if len(values) == 2:
-                return values[1]
-    return 0
-
-
 def _mark_damaged(connection: Connection, names: Sequence[str]) -> None:
     for name in names:
         indexes.mark_for_rebuild(connection, name, indexes.UNSOUND)
@@ -262,12 +235,12 @@ def _merge(store: HistoryFile) -> Maintained | None:
         ]
         for name in served:
             try:
-                structures[name] = _structure(connection, name)
+                structures[name] = records.structure(connection, name)
             except DAMAGE:
                 damaged.append(name)
         deletions = building.count_deletions(connection)
         whole = deletions >= _MANY_DELETIONS and (
-            deletions * _DELETED_SHARE >= int(connection.one(_COUNT_MESSAGES))
+            deletions * _DELETED_SHARE >= building.count_messages(connection)
         )
     if damaged:
         store.write(partial(_mark_damaged, names=damaged))
@@ -275,7 +248,7 @@ def _merge(store: HistoryFile) -> Maintained | None:
         return Maintained("merge", 0, seconds, True, f"found {', '.join(damaged)} damaged")
     pages = -building.MERGE_PAGES if whole else building.MERGE_PAGES
     for name in structures:
-        if not whole and _segments(structures[name]) < _MANY_SEGMENTS:
+        if not whole and records.segments(structures[name]) < _MANY_SEGMENTS:
             continue
         if not whole and store.merged.get(name) == structures[name]:
             continue
@@ -285,7 +258,7 @@ def _merge(store: HistoryFile) -> Maintained | None:
         more = not done.done and (whole or done.rows >= building.MERGE_PAGES)
         if not more:
             with store.database.read() as connection:
-                store.merged[name] = _structure(connection, name)
+                store.merged[name] = records.structure(connection, name)
         if not done.done:
             seconds = time.monotonic() - started
             return Maintained("merge", done.rows, seconds, more, f"merged segments of {name}")
