@@ -11,11 +11,22 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 
-__all__ = ["MOST_DEPTH", "Value", "checked_key", "depth_of", "map_strings", "parsed", "storable"]
+__all__ = [
+    "MOST_DEPTH",
+    "Value",
+    "checked_key",
+    "depth_of",
+    "map_strings",
+    "one_line",
+    "parsed",
+    "storable",
+]
 
 #: Levels down to which JSON is taken for more than a text.
 MOST_DEPTH: Final = 64
 
+#: Characters that JSON leaves alone and that some readers end a line at.
+_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
@@ -118,3 +129,8 @@ def map_strings(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [map_strings(each, change) for each in value]
     return value
+
+
+def one_line(text: str) -> str:
+    """Return JSON text with every character escaped that a reader may end a line at."""
+    return text.translate(_LINE_ENDS) if not text.isascii() else text

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Any, Final, Literal, cast
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import browsing, display, reading, shapes, status, walking, writing
+from mnemogram.history import browsing, display, reading, shapes, status, updating, walking, writing
 from mnemogram.history import legacy as legacy_import
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import damage
@@ -253,9 +253,9 @@ class History:
                 )
             session = cast(Session, self._redaction.session(each.session))
             update = replace(each, session=session)
-            prepared.append(writing.prepare_update(update, self._redaction.message))
+            prepared.append(updating.prepare(update, self._redaction.message))
         results = self._file.write(
-            lambda connection: [writing.update(connection, each) for each in prepared]
+            lambda connection: [updating.update(connection, each) for each in prepared]
         )
         self._file.help_along()
         return results

@@ -139,28 +139,29 @@ def _batch(
             {**bindings, "time": place[0], "id": place[1]},
         )
         for row in rows:
-            found.append(_stored(row))
-            place = (row[3], row[0])
-            size += len(row[6]) + len(row[9] or "")
+            message = display.MessageRow(*row[:-1])
+            found.append(_stored(message, row[-1]))
+            place = (message.timestamp, message.id)
+            size += len(message.content) + len(message.tool_calls or "")
             if size >= _BATCH_CHARS:
                 return found, place, True
     return found, place, len(found) == _BATCH
 
 
-def _stored(row: tuple[Any, ...]) -> StoredMessage:
+def _stored(row: display.MessageRow, session: str) -> StoredMessage:
     return StoredMessage(
-        id=row[0],
-        session_id=row[12],
-        uid=row[1],
-        role=row[2],
-        timestamp=None if row[11] else format_time(row[3]),
-        state=row[4],
-        provenance=row[5],
-        content=row[6],
-        tool_name=row[7],
-        tool_call_id=row[8],
-        tool_calls=display.whole_calls(row[9]),
-        tool_status=row[10],
+        id=row.id,
+        session_id=session,
+        uid=row.uid,
+        role=row.role,
+        timestamp=None if row.is_untimed else format_time(row.timestamp),
+        state=row.state,
+        provenance=row.provenance,
+        content=row.content,
+        tool_name=row.tool_name,
+        tool_call_id=row.tool_call_id,
+        tool_calls=display.whole_calls(row.tool_calls),
+        tool_status=row.tool_status,
     )
 
 

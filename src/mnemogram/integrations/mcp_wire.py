@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Final
 from mcp_types import JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from mnemogram.tools.answers import one_line
+from mnemogram.values import one_line
 
 __all__ = ["Wire", "standard_streams"]
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from mnemogram.errors import MnemogramError, StorageUnavailable, StoreClosed
-from mnemogram.values import storable
+from mnemogram.values import one_line, storable
 
-__all__ = ["answer_text", "one_line", "refusal"]
-
-#: Characters that JSON leaves alone and that some readers end a line at.
-_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
-
-
-def one_line(text: str) -> str:
-    """Return JSON text with every character escaped that a reader may end a line at."""
-    return text.translate(_LINE_ENDS) if not text.isascii() else text
+__all__ = ["answer_text", "refusal"]
 
 
 def answer_text(answer: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from mnemogram.history.models import STATES, Message, Session
 from mnemogram.moments import datetime_of, to_microseconds
 from mnemogram.sqlite import undecodable
 from mnemogram.sqlite.database import Connection
-from mnemogram.values import MOST_DEPTH, Value, map_strings, parsed, storable
+from mnemogram.values import MOST_DEPTH, Value, map_strings, one_line, parsed, storable
 
 __all__ = ["Exported", "Imported", "export_lines", "import_lines"]
 
@@ -29,9 +29,6 @@ FORMAT: Final = "mnemogram"
 VERSION: Final = 1
 #: Messages that one transaction of an import stores.
 _IMPORT_BATCH: Final = 1_000
-
-#: Characters that JSON leaves alone and that some readers end a line at.
-_LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 _TOMBSTONES: Final = "SELECT key, deleted_at FROM tombstones ORDER BY key"
 _SESSIONS: Final = """
 SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_active_at,
@@ -93,9 +90,7 @@ class Imported(Value):
 def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the records of an export, inside a read transaction of the caller's."""
     yield {"type": "header", "format": FORMAT, "version": VERSION}
-    for key, deleted_at in connection.execute(
-        "SELECT key, deleted_at FROM tombstones ORDER BY key"
-    ):
+    for key, deleted_at in connection.execute(_TOMBSTONES):
         yield {"type": "tombstone", "session": key, "deleted_at": _time(deleted_at)}
     # A cursor of its own for each session: both are stepped at once.
     for row in connection.cursor().execute(_SESSIONS):
@@ -152,7 +147,7 @@ def write(lines: Iterable[dict[str, Any]], stream: IO[str]) -> Exported:
     for line in lines:
         counts[line["type"]] += 1
         damaged += "damaged" in line
-        stream.write(json.dumps(line, ensure_ascii=False).translate(_LINE_ENDS))
+        stream.write(one_line(json.dumps(line, ensure_ascii=False)))
         stream.write("\n")
     return Exported(counts["session"], counts["message"], counts["tombstone"], damaged)
 

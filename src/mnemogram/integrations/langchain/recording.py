@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from mnemogram.errors import InvalidArgument, SessionDeleted
 from mnemogram.history.history import History
 from mnemogram.history.models import Message, Session
+from mnemogram.integrations import reporting
 from mnemogram.integrations.langchain.messages import said_in
 
 __all__ = ["Recorder", "Recording", "Report"]
@@ -65,13 +66,7 @@ class Recorder:
 
     def tell(self, error: Exception) -> None:
         """Tell the host what went wrong."""
-        if self._report is None:
-            _log.warning("recording: %s", error, exc_info=error)
-            return
-        try:
-            self._report(error)
-        except Exception:
-            _log.exception("the host's report of %r failed", error)
+        reporting.tell(self._report, error, doing="recording", log=_log)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import agents
 
+from mnemogram.integrations import reporting
 from mnemogram.integrations.openai_agents.session import MemorySession
 from mnemogram.learning import Learner
 
@@ -67,13 +68,7 @@ class MemoryHooks(agents.RunHooks[Any]):
         try:
             await work
         except Exception as error:  # the store's, or the host's redactor's or callback's
-            if self._report is None:
-                _log.warning("recording or learning: %s", error, exc_info=error)
-                return
-            try:
-                self._report(error)
-            except Exception:
-                _log.exception("the host's report of %r failed", error)
+            reporting.tell(self._report, error, doing="recording or learning", log=_log)
 
 
 def _as_items(output: Iterable[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from mnemogram.importers.blocks import split
+from mnemogram.integrations import reporting
 from mnemogram.memory import SceneMemory
 from mnemogram.memory.context import Language
 from mnemogram.tools.asynchronous import AsyncStore
@@ -58,7 +59,7 @@ def remembering(
         try:
             block = await remembered(context, agent)
         except Exception as error:  # the host's functions, and a memory that cannot be read
-            _tell(report, error)
+            reporting.tell(report, error, doing="recalling", log=_log)
             block = ""
         return "\n\n".join(part for part in (own or "", block) if part)
 
@@ -89,13 +90,3 @@ def _asked(items: Any) -> str:
         if isinstance(each, Mapping) and each.get("role") == "user":
             return split(each.get("content")).text
     return ""
-
-
-def _tell(report: Callable[[Exception], object] | None, error: Exception) -> None:
-    if report is None:
-        _log.warning("recalling: %s", error, exc_info=error)
-        return
-    try:
-        report(error)
-    except Exception:
-        _log.exception("the host's report of %r failed", error)
