@@ -24,10 +24,10 @@ _PATIENCE: Final = 0.25
 #: Seconds between two times that an append helps an index along, and how much it does.
 HELP_INTERVAL: Final = 1.0
 _HELP_SHARE: Final = 20.0
-#: How often an index may turn out damaged in the middle of its upkeep.
-_MOST_BLAMED: Final = 3
 _HELP_ROWS: Final = 50
 _HELP_BYTES: Final = 200_000
+#: How often an index may turn out damaged in the middle of its upkeep.
+_MOST_BLAMED: Final = 3
 _T = TypeVar("_T")
 
 

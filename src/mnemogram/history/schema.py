@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The tables of a history file, and how an older file is brought up to date.
 
-The FTS tables and their triggers are derived and disposable: see ``indexes``.
+The FTS tables and their triggers are derived and disposable: see ``index.state``.
 """
 
 from __future__ import annotations

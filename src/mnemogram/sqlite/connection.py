@@ -20,9 +20,11 @@ from mnemogram.sqlite import descriptors
 __all__ = [
     "DEFAULT_BUSY_TIMEOUT",
     "LOCK_PAUSES",
+    "Caller",
     "Connection",
     "Cursor",
     "deadline",
+    "for_caller",
     "share_of_deadline",
     "time_left",
     "translate",

@@ -448,6 +448,16 @@ class Database:
             finally:
                 self._drop_unfinished()
 
+    def vacuum(self) -> None:
+        """Write the file anew from what is alive; needs as much free disk as it is large."""
+        with self.exclusive() as connection:
+            # The copy of the file must not go into memory.
+            connection.execute("PRAGMA temp_store = FILE")
+            try:
+                connection.execute("VACUUM")
+            finally:
+                connection.execute("PRAGMA temp_store = MEMORY")
+
     def make_room(self) -> bool:
         """Write the WAL into the file, so that what comes next is written over it.
 

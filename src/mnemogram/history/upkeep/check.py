@@ -524,8 +524,8 @@ def repair(
         InvalidArgument: the backup's file exists.
         StorageUnavailable: the backup or the repair could not be written.
     """
-    first = report = check(store)
-    hopeless = _beyond_repair(first)
+    report = check(store)
+    hopeless = _beyond_repair(report)
     actions = _plan(report)
     if dry_run or not actions:
         words = tuple(f"{verb} {where}" for verb, where in actions)
@@ -625,12 +625,7 @@ def _rebuild(store: HistoryFile, name: str) -> None:
 
 
 def _vacuum(store: HistoryFile, where: str) -> None:
-    with store.database.exclusive() as connection:
-        connection.execute("PRAGMA temp_store = FILE")
-        try:
-            connection.execute("VACUUM")
-        finally:
-            connection.execute("PRAGMA temp_store = MEMORY")
+    store.database.vacuum()
 
 
 _ACTIONS: Final[dict[str, Callable[[HistoryFile, str], None]]] = {

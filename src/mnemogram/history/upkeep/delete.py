@@ -360,13 +360,7 @@ def _written_anew(store: HistoryFile) -> bool:
     """Write the file anew; where there is no room for it, give all free pages back."""
     for has_room in (False, True):
         try:
-            with store.database.exclusive() as connection:
-                # VACUUM's copy of the file must not go into memory.
-                connection.execute("PRAGMA temp_store = FILE")
-                try:
-                    connection.execute("VACUUM")
-                finally:
-                    connection.execute("PRAGMA temp_store = MEMORY")
+            store.database.vacuum()
             return True
         except StorageUnavailable as error:
             if not is_full(error):
