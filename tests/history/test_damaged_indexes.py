@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemogram import History, MnemogramError, StorageUnavailable
+from mnemogram import History, Message, MnemogramError, StorageUnavailable
 from mnemogram.history.index import build as building
 from mnemogram.sqlite.database import Connection
 from tests.history.support import assert_sound, fill, finish, message, raw, states
@@ -248,3 +248,29 @@ def test_a_value_that_cannot_be_is_damage_in_a_damaged_file_and_an_error_of_the_
             raise TypeError("'NoneType' is no number")
         with pytest.raises(MnemogramError):
             again.read("s")
+
+
+def test_a_count_that_meets_damage_says_the_least_and_names_the_index(
+    history: History, path: Path
+) -> None:
+    history.append_many((f"s{number}", [Message("user", "needle " * 600)]) for number in range(120))
+    finish(history)
+    # A part of the oldest matches, which a search for the newest never reads.
+    harm(
+        path,
+        f"UPDATE {CJK}_data SET block = x'00000000' WHERE id = (SELECT id FROM {CJK}_data"
+        f" WHERE length(block) > 3900 ORDER BY id LIMIT 1 OFFSET 2)",
+    )
+    newest = history.search("needle", sort="newest")
+    assert newest.count == 3
+    assert newest.index_status[CJK] is True
+    counted = history.search("needle", sort="newest", estimate=True)
+    assert counted.count == 3
+    assert not counted.about_exact
+    assert counted.about is not None
+    assert counted.about >= 3
+    assert counted.index_status[CJK] is not True
+    assert f"The index {CJK} was found damaged" in str(counted.hint)
+    mended(history)
+    finish(history)
+    assert history.search("needle", sort="newest", estimate=True).about == 120

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -30,6 +31,7 @@ from mnemogram.text import STORE_OPTIONS
 
 __all__ = ["Outcome", "discover", "outcome_of"]
 
+#: Share of the remaining time for looking at titles.
 _TITLES_SHARE: Final = 0.5
 #: Share of the remaining time for looking at what is left out of an answer.
 _ELSEWHERE_SHARE: Final = 0.2
@@ -106,6 +108,7 @@ def _discover(
     found = answer.found
     hints += answer.notes
     chosen, more = choose(request, found.candidates, titles)
+    about, about_exact = _count(searcher, answer, titles)
     parts = [isinstance(each, Candidate) and each.partial for each in chosen]
     if not found.complete and not found.candidates and not titles:
         raise QueryTimeout("the deadline passed before every message was looked at")
@@ -137,7 +140,6 @@ def _discover(
         cursor = encode_cursor(request.fingerprint, seen, request.period)
         if cursor is None:
             hints.append(f"More than {MAX_SEEN} conversations match: narrow the search to go on.")
-    about, about_exact = _count(searcher, answer, titles)
     limit_reached = not found.exhausted and lineages_of(found.candidates) > 0
     result = SearchResult(
         success=True,
@@ -209,6 +211,10 @@ def _count(
                 known.add(root)
     except (QueryTimeout, apsw.InterruptError):
         searcher.connection.check_deadline()
+        return len(known), False
+    except DAMAGE as error:
+        with contextlib.suppress(IndexDamaged):
+            searcher.blame(state.name, expression, error)
         return len(known), False
     # What the index finds too much of is looked at only as far as it is shown.
     return len(known), check is None and found.complete

@@ -353,7 +353,7 @@ class _Fetching:
         False where a message not looked at may have a time that would bring it forward, as
         after an import of older conversations, or where one session holds too many of them.
         """
-        order, later, beyond = ("DESC", ">", "<") if newest else ("ASC", "<", ">")
+        order = "DESC" if newest else "ASC"
         edges: dict[int, int] = {}
         last = 0
         matches = self._rows(self._select(f"ORDER BY {self._asked.table}.rowid {order}"))
@@ -373,13 +373,7 @@ class _Fetching:
             return True
         found.exhausted = False
         worst = min(edges.values()) if newest else max(edges.values())
-        out_of_order = self._connection.one(
-            "SELECT 1 FROM messages INDEXED BY messages_by_time"
-            f" WHERE timestamp {later} ? AND id {beyond} ?"
-            " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
-            (worst, last),
-        )
-        return not out_of_order
+        return not _out_of_order(self._connection, worst, last, newest=newest)
 
     def _by_time(self, *, newest: bool) -> Found:
         """The latest (or earliest) match of every session: one pass over the matches."""
@@ -400,7 +394,20 @@ class _Fetching:
         return found
 
 
-# --- equal scores ----------------------------------------------------------------------
+# --- times and ids ---------------------------------------------------------------------
+
+
+def _out_of_order(connection: Connection, moment: int, row_id: int, *, newest: bool) -> bool:
+    """Whether a message beyond an id, on the way from the newest or oldest, has a better time."""
+    later, beyond = (">", "<") if newest else ("<", ">")
+    return bool(
+        connection.one(
+            "SELECT 1 FROM messages INDEXED BY messages_by_time"
+            f" WHERE timestamp {later} ? AND id {beyond} ?"
+            " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
+            (moment, row_id),
+        )
+    )
 
 
 def _moments(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
@@ -429,11 +436,8 @@ def _newest_of_ties(
     moments = _moments(connection, (each for each, _ in best))
     worst = best[-1][1]
     tied = [each for each, value in best if value == worst]
-    if len(best) == CANDIDATE_LIMIT and connection.one(
-        "SELECT 1 FROM messages INDEXED BY messages_by_time WHERE timestamp > ? AND id < ?"
-        " AND id NOT IN (SELECT id FROM untimed) LIMIT 1",
-        (min(moments.get(each, 0) for each in tied), min(tied)),
-    ):
+    earliest = min(moments.get(each, 0) for each in tied)
+    if len(best) == CANDIDATE_LIMIT and _out_of_order(connection, earliest, min(tied), newest=True):
         every = {
             row_id
             for (row_id,) in connection.execute(

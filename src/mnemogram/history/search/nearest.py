@@ -130,9 +130,16 @@ def add_up(searcher: Searcher, found: Found, query: q.Query) -> None:
     likely = [each for each in found.candidates if each.session.title and each.units >= every]
     if not likely:
         return
+    connection = searcher.connection
     whole = q.compile(query, adjacent=True)
-    for each in likely[:_MOST_TITLED]:
-        for columns in searcher.connection.execute(
-            "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (each.id,)
-        ):
-            each.partial = not whole.matches(*columns, each.session.title)
+    try:
+        with share_of_deadline(connection, _SHARE):
+            for each in likely[:_MOST_TITLED]:
+                for columns in connection.execute(
+                    "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (each.id,)
+                ):
+                    each.partial = not whole.matches(
+                        *columns, each.session.title, deadline=connection.deadline_at
+                    )
+    except QueryTimeout:
+        connection.check_deadline()

@@ -35,7 +35,7 @@ MOST_OF_ONE_UNIT: Final = 100
 GAP_SHARE: Final = 0.5
 #: Share of the remaining time for reading everything, so that an answer can follow.
 SCAN_SHARE: Final = 0.8
-#: Shares for scoring what was found, for filling it up with parts of a sentence, for titles.
+#: Share of the remaining time for scoring what was found.
 _SCORING_SHARE: Final = 0.6
 #: Longer queries are sentences: parts of words are not what they ask for.
 MOST_WORDS_INSIDE: Final = 4

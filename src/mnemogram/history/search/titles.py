@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from mnemogram._native import query as q
 from mnemogram.history.schema import title_key
@@ -13,7 +13,7 @@ from mnemogram.history.search.relax import required
 from mnemogram.history.search.visibility import SESSION_COLUMNS, SessionInfo, Visibility
 from mnemogram.sqlite.database import Connection
 
-__all__ = ["TitleHit", "title_hits"]
+__all__ = ["TitleHit", "title_hits", "titled_with"]
 
 #: Titled sessions whose words are looked at, the last active first.
 _MOST_TITLES: Final = 4_000
@@ -47,19 +47,48 @@ def _continuation(key: str, wanted: str, title: str) -> int:
     return 0
 
 
-def _needles(query: q.Query) -> tuple[str, list[str]]:
-    """SQL that holds for every title that can match, and the texts it looks for.
+def _needles(query: q.Query) -> list[str]:
+    """Folded texts of which a title that matches holds one, if there are operators, or all.
 
     A folded title holds, letter by letter, the first token of each phrase that it
     matches.
     """
     every = query.phrases if query.explicit_operators else tuple(required(query.root))
     needles = [phrase.tokens[0].text for phrase in every[:_MOST_NEEDLES]]
-    if not needles or (len(every) > _MOST_NEEDLES and query.explicit_operators):
-        return "1", []
-    word = " OR " if query.explicit_operators else " AND "
+    if len(every) > _MOST_NEEDLES and query.explicit_operators:
+        return []
+    return needles
+
+
+def _recent(
+    connection: Connection,
+    columns: str,
+    needles: Sequence[str],
+    *,
+    any_of: bool,
+    where: str = "1",
+    bindings: Mapping[str, Any] | None = None,
+) -> Iterator[Sequence[Any]]:
+    """Read ``columns`` of the recent titled sessions, those whose folded titles hold needles.
+
+    Args:
+        needles: folded texts; without any, every title holds them.
+        any_of: one of them is enough.
+        where: a further condition on ``sessions AS s``, with its bindings.
+    """
     tests = [f"instr(recent.title_key, :needle{place})" for place in range(len(needles))]
-    return f"({word.join(tests)})", needles
+    holds = (" OR " if any_of else " AND ").join(tests) or "1"
+    return connection.execute(
+        f"SELECT {columns} FROM ("
+        " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
+        " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
+        f") AS recent CROSS JOIN sessions AS s ON s.id = recent.id WHERE ({holds}) AND {where}",
+        {
+            **(bindings or {}),
+            **{f"needle{place}": text for place, text in enumerate(needles)},
+            "most": _MOST_TITLES,
+        },
+    )
 
 
 def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -> list[TitleHit]:
@@ -71,19 +100,14 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
     exact = _titled(connection, visibility, wanted)
     known = {hit.session.id for hit in exact}
     matcher = q.compile(query)
-    holds, needles = _needles(query)
     others: list[TitleHit] = []
-    for active, *columns in connection.execute(
-        f"SELECT {_ACTIVE}, {SESSION_COLUMNS} FROM ("
-        " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
-        " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
-        ") AS recent CROSS JOIN sessions AS s ON s.id = recent.id"
-        f" WHERE {holds} AND {where}",
-        {
-            **bindings,
-            **{f"needle{place}": text for place, text in enumerate(needles)},
-            "most": _MOST_TITLES,
-        },
+    for active, *columns in _recent(
+        connection,
+        f"{_ACTIVE}, {SESSION_COLUMNS}",
+        _needles(query),
+        any_of=query.explicit_operators,
+        where=where,
+        bindings=bindings,
     ):
         session = visibility.session(columns)
         if session.id not in known and matcher.matches(
@@ -109,18 +133,8 @@ def titled_with(
     """
     if not needles:
         return []
-    tests = [f"instr(recent.title_key, :needle{place})" for place in range(len(needles))]
     found: list[tuple[float, int]] = []
-    for session, title in connection.execute(
-        "SELECT s.id, s.title FROM ("
-        " SELECT id, title_key FROM sessions INDEXED BY sessions_titled"
-        " WHERE title_key IS NOT NULL ORDER BY last_active_at DESC, id DESC LIMIT :most"
-        f") AS recent CROSS JOIN sessions AS s ON s.id = recent.id WHERE {' OR '.join(tests)}",
-        {
-            **{f"needle{place}": text for place, text in enumerate(needles)},
-            "most": _MOST_TITLES,
-        },
-    ):
+    for session, title in _recent(connection, "s.id, s.title", needles, any_of=True):
         value = worth(title)
         if value > 0.0:
             found.append((value, session))

@@ -22,6 +22,7 @@ from mnemogram.sqlite.database import share_of_deadline
 
 __all__ = ["ROUTES", "Route", "first_answer"]
 
+#: Share of the remaining time for filling an answer up with what holds parts of the query.
 _FILLING_SHARE: Final = 0.7
 
 
