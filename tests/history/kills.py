@@ -19,6 +19,9 @@ import mnemogram
 from mnemogram import History, Message, Triple
 from tests.history.support import TEXTS
 
+#: Seconds to wait for a lock: others have it, on a machine that has other things to do.
+PATIENCE = 300.0
+
 
 def _say(log: int, *words: object) -> None:
     os.write(log, (json.dumps(words) + "\n").encode())
@@ -27,7 +30,7 @@ def _say(log: int, *words: object) -> None:
 def open_together(root: str, rounds: int, barrier: Any, errors: Any) -> None:
     """Open one new user's stores after the other, each at the same moment as the others do."""
     for number in range(rounds):
-        barrier.wait(timeout=60)
+        barrier.wait(timeout=600)
         try:
             with mnemogram.open(Path(root) / str(number // 4)) as host:
                 user = str(number % 4)
@@ -42,7 +45,7 @@ def work_until_killed(path: str, log_path: str, seed: int) -> None:
     """Append, amend, delete and maintain at random, for ever."""
     chance = random.Random(seed)
     log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with History.open(path, load_extension=chance.random() < 0.8) as history:
+    with History.open(path, load_extension=chance.random() < 0.8, busy_timeout=PATIENCE) as history:
         written: list[tuple[str, str]] = []
         # Deleted sessions take nothing more: later workers use others.
         names = [f"s{place}-{seed // 10}" for place in range(6)]
@@ -144,7 +147,7 @@ class Acknowledged:
 def write_for(path: str, name: str, seconds: float, results: Any) -> None:
     """Append as fast as it goes for a time; report how many, and the slowest."""
     slowest = count = 0.0
-    with History.open(path) as history:
+    with History.open(path, busy_timeout=PATIENCE) as history:
         end = time.monotonic() + seconds
         number = 0
         while time.monotonic() < end:
@@ -173,7 +176,7 @@ def maintain_for(path: str, name: str, seconds: float, results: Any) -> None:
     stop = threading.Event()
     timer = threading.Timer(seconds, stop.set)
     timer.start()
-    with History.open(path) as history:
+    with History.open(path, busy_timeout=PATIENCE) as history:
         steps = history.upkeep(batch_size=100, watch=True, stop=stop, idle=0.2)
     timer.cancel()
     results.put((name, steps, 0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from mnemogram._native import query as q
 from mnemogram.history.search import scan as scanning
 from mnemogram.history.search.scan import Partial, parts_from_scan
 from mnemogram.history.search.visibility import Visibility
+from mnemogram.sqlite.database import Connection
 
 QUESTIONS = [
     ("我上次预约牙医是什么时候？", "dentist"),
@@ -146,21 +148,33 @@ def test_texts_that_were_not_looked_at_in_time_are_told(
 ) -> None:
     plain.append_many((f"s{n}", [Message("user", f"amber {n}")]) for n in range(60))
 
+    at_work: list[Connection] = []
+
+    def shared(connection: Connection, share: float) -> AbstractContextManager[None]:
+        at_work.append(connection)
+        return share_of_deadline(connection, share)
+
     class Slow:
+        """At the third text the time is over."""
+
         def __init__(self, matcher: q.Matcher) -> None:
             self.phrases = matcher.phrases
             self.count = matcher.count
+            self.looked = 0
 
         def matches(self, *_: object, **__: object) -> bool:
-            time.sleep(0.1)
+            self.looked += 1
+            if self.looked == 3:
+                at_work[-1].clock.deadline_at = time.monotonic()
             return True
 
+    share_of_deadline = scanning.share_of_deadline
+    monkeypatch.setattr(scanning, "share_of_deadline", shared)
     monkeypatch.setattr(scanning.q, "compile", lambda node, compile=q.compile: Slow(compile(node)))
-    found = parts(plain, {"amber": 1.0}, timeout=3.0)
+    found = parts(plain, {"amber": 1.0}, timeout=600)
     assert not found.found.complete
     assert not found.found.exhausted
     texts = texts_of(plain, found)
-    assert texts == [f"amber {59 - n}" for n in range(len(texts))]
-    assert 1 <= len(texts) < 30
+    assert texts == ["amber 59", "amber 58", "amber 57"]
     with pytest.raises(QueryTimeout):
         parts(plain, {"amber": 1.0}, timeout=1e-9)
