@@ -27,6 +27,12 @@ FLOORS = (
         *("history.upkeep", "history.legacy"),
     ),
     ("history.history",),
+    (
+        *("memory.models", "memory.schema", "memory.names", "memory.arguments", "memory.keys"),
+        *("memory.stopwords", "memory.vectors"),
+    ),
+    ("memory.index", "memory.pins", "memory.scenes"),
+    ("memory.file",),
     ("memory",),
     ("host", "options"),
     ("service", "learning", "tools"),

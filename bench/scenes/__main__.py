@@ -23,7 +23,7 @@ import apsw
 
 from bench.scenes.labelled import Situation, fill, rules, situations
 from mnemogram.memory import Relation, SceneMemory
-from mnemogram.memory.scenes import IDENTITY_LEVELS
+from mnemogram.memory.keys import IDENTITY_LEVELS
 
 __all__ = ["leaks", "measure"]
 

@@ -255,7 +255,7 @@ def test_orphans_are_swept_only_when_asked(memory: SceneMemory) -> None:
 
 
 def test_a_dry_run_cannot_write(memory: SceneMemory) -> None:
-    with memory._read_only() as connection, pytest.raises(apsw.ReadOnlyError):
+    with memory._file.read_only() as connection, pytest.raises(apsw.ReadOnlyError):
         connection.execute("DELETE FROM relations")
 
 

@@ -159,8 +159,8 @@ def test_the_background_makes_what_is_missing(open_with: Open) -> None:
     with open_with(None) as memory:
         memory.commit([Triple(f"n{n}", "is a", "dog") for n in range(200)])
     with open_with(Model(), background=True) as memory:
-        assert memory._worker is not None
-        memory._worker.join(30)
+        assert memory._upkeep.worker is not None
+        memory._upkeep.worker.join(30)
         assert memory.status().vectors_ready == 200
         assert memory.status().vectors == "ready"
 
@@ -178,7 +178,7 @@ def test_closing_stops_the_background_between_two_batches(open_with: Open) -> No
 
     memory = open_with(slow, background=True)
     assert started.wait(10)
-    memory._stop.set()
+    memory._upkeep._stop.set()
     go_on.set()
     memory.close()
     with open_with(slow, embedder_name="slow") as memory:
@@ -271,8 +271,8 @@ def test_a_background_that_fails_says_so_in_the_status(open_with: Open) -> None:
     with open_with(None) as memory:
         memory.commit(FACTS)
     with open_with(fails, background=True) as memory:
-        assert memory._worker is not None
-        memory._worker.join(10)
+        assert memory._upkeep.worker is not None
+        memory._upkeep.worker.join(10)
         assert "the model is not there" in memory.status().notes[0]
 
 
@@ -422,8 +422,8 @@ def test_what_was_refused_is_not_offered_at_every_upkeep(open_with: Open) -> Non
             assert memory.maintain() == {"indexed": 0, "embedded": 0, "pending": 0}
         assert model.calls == calls
     with open_with(model, embedder_name="picky", background=True) as memory:
-        assert memory._worker is not None
-        memory._worker.join(30)
+        assert memory._upkeep.worker is not None
+        memory._upkeep.worker.join(30)
         assert model.calls == calls
         assert memory.status().vectors_refused == 1
     with open_with(Model(), embedder_name="another") as memory:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Scene memory: facts and rules that come back when their situation does.
 
-``SceneMemory`` is the whole of it; see docs/scenes.md. Below it: ``graph`` writes
-relations, ``scenes`` pins and recalls them, ``recall`` finds them by likeness,
-``context`` words them for a model, ``maintenance`` keeps the file right.
+``SceneMemory`` is the whole of it, see docs/scenes.md; its parts are in docs/architecture.md.
 """
 
 from mnemogram.memory.context import Context, ContextLine
 from mnemogram.memory.documents import Document, triples_from_document
+from mnemogram.memory.keys import channel_scene, scene_keys_for, tool_scene
+from mnemogram.memory.memory import SceneMemory
 from mnemogram.memory.models import (
     CheckReport,
     CommitResult,
@@ -21,8 +21,6 @@ from mnemogram.memory.models import (
     TagReport,
     Triple,
 )
-from mnemogram.memory.scenes import channel_scene, scene_keys_for, tool_scene
-from mnemogram.memory.store import SceneMemory
 from mnemogram.text import normalize_scene_key
 
 __all__ = [

@@ -9,18 +9,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from mnemogram.errors import InvalidArgument
-from mnemogram.memory import index, scenes
-from mnemogram.memory.arguments import callable_or_none, one_of, plain, shown
+from mnemogram.errors import InvalidArgument, QueryTimeout
+from mnemogram.memory import index, keys, recall, scenes
+from mnemogram.memory.arguments import (
+    callable_or_none,
+    checked_ids,
+    one_of,
+    plain,
+    several,
+    shown,
+)
+from mnemogram.memory.file import MemoryFile
 from mnemogram.memory.models import Relation
-from mnemogram.memory.names import fold_name
-from mnemogram.memory.rows import each_row
+from mnemogram.memory.names import MAX_NAME_CHARS, fold_name
 from mnemogram.memory.schema import BY_HAND
+from mnemogram.memory.vectors import Vectors
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import cut
 from mnemogram.values import Value
 
-__all__ = ["Budget", "Context", "ContextLine", "authority", "scene_lines"]
+__all__ = ["Budget", "Context", "ContextLine", "Seen", "authority", "build", "scene_lines"]
 
 Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
 
@@ -346,13 +354,13 @@ def _narrower(connection: Connection, key: str) -> Iterator[_Scene]:
     """Yield the scenes below a key that name nobody the key does not name."""
     low = f"{key}/"
     ranges = []
-    for level in scenes.IDENTITY_LEVELS:
+    for level in keys.IDENTITY_LEVELS:
         ranges.append((low, f"{key}/{level}"))
         low = f"{key}/{level[:-1]};"  # ';' is the character after ':'
     ranges.append((low, f"{key}0"))
-    names = [f"/{level}" for level in scenes.IDENTITY_LEVELS]
+    names = [f"/{level}" for level in keys.IDENTITY_LEVELS]
     for low, high in ranges:
-        for scene_id, each in each_row(connection, scenes.RANGE, {"low": low, "high": high}):
+        for scene_id, each in connection.each_row(scenes.RANGE, {"low": low, "high": high}):
             below = each[len(key) :]
             if not any(name in below for name in names):
                 yield _Scene(scene_id, each, key, below.count("/"), narrower=True)
@@ -364,7 +372,7 @@ def _applying(connection: Connection, asked: Iterable[Sequence[str]]) -> list[_S
     for path in asked:
         key = path[0]
         for each in path:
-            for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
+            for scene_id, _ in connection.each_row(scenes.EXACT, {"key": each}):
                 levels, _ = scenes.distance(key, each)
                 found.append(_Scene(scene_id, each, key, levels, narrower=False))
         found.extend(_narrower(connection, key))
@@ -395,7 +403,7 @@ def _overridden(connection: Connection, path: Sequence[_Scene]) -> set[int]:
     own: dict[int, tuple[tuple[int, str], int]] = {}
     nearest: dict[tuple[int, str], int] = {}
     values = {"scenes": json.dumps(list(distances))}
-    for relation_id, *slot, scene_id in each_row(connection, _SINGLE_VALUED, values):
+    for relation_id, *slot, scene_id in connection.each_row(_SINGLE_VALUED, values):
         named = (slot[0], slot[1])
         distance = distances[scene_id]
         held = own.get(relation_id, (named, distance))
@@ -503,7 +511,7 @@ def _pins_of(
     held: dict[int, list[_Scene]] = {}
     for scene in applying:
         held.setdefault(scene.id, []).append(scene)
-    for *pin, scene_id in each_row(connection, _PINS_OF, {"ids": json.dumps(list(ids))}):
+    for *pin, scene_id in connection.each_row(_PINS_OF, {"ids": json.dumps(list(ids))}):
         for scene in held.get(scene_id, ()):
             levels, match = scenes.distance(scene.asked, scene.key)
             yield scenes.Pin(
@@ -523,15 +531,17 @@ def pinned_names(connection: Connection, asked: Iterable[Sequence[str]]) -> list
     names: dict[str, None] = {}
     for path in asked:
         for each in path:
-            for scene_id, _ in each_row(connection, scenes.EXACT, {"key": each}):
+            for scene_id, _ in connection.each_row(scenes.EXACT, {"key": each}):
                 names.update(
-                    (row[0], None) for row in each_row(connection, _PINNED_ENTITIES, (scene_id,))
+                    (row[0], None) for row in connection.each_row(_PINNED_ENTITIES, (scene_id,))
                 )
     return list(names)
 
 
 #: Hits below this part of the best one's score are association, not the topic.
 _TOPIC_FLOOR: Final = 0.35
+#: Hits that the topic is taken from.
+_TOPIC_HITS: Final = 20
 
 
 def topic_names(found: Sequence[Relation], terms: Sequence[str]) -> list[str]:
@@ -550,3 +560,116 @@ def topic_names(found: Sequence[Relation], terms: Sequence[str]) -> list[str]:
         both.sort(key=lambda name: wanted.isdisjoint(index.words_of(name)))
         names.update(dict.fromkeys(both))
     return list(names)
+
+
+# --- the whole -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the reader of a context has in view already: names, and ids of relations."""
+
+    names: Sequence[str]
+    ids: frozenset[int]
+
+    @classmethod
+    def of(cls, seen: Any) -> Seen:
+        """Return what a caller passed.
+
+        Raises:
+            InvalidArgument: it holds something else than names, ids and relations.
+        """
+        names: list[str] = []
+        ids: set[int] = set()
+        hint = "Pass what recall returned before, or its names."
+        for each in (seen,) if isinstance(seen, str) else several(seen, "seen", hint):
+            if isinstance(each, str):
+                names.append(plain(each))
+            elif isinstance(each, int) and not isinstance(each, bool):
+                ids.update(checked_ids(each, "seen"))
+            elif isinstance(each, Relation):
+                ids.add(each.id)
+            else:
+                raise InvalidArgument(
+                    f"seen must hold names and relation ids, not {type(each).__name__}", hint=hint
+                )
+        return cls(names, frozenset(ids))
+
+
+def build(
+    file: MemoryFile,
+    vectors: Vectors | None,
+    message: str,
+    asked: Mapping[str, Sequence[str]],
+    seen: Seen,
+    budget: Budget,
+    *,
+    language: Language,
+    explain: bool,
+    timeout: float | None,
+) -> Context:
+    """Choose what a model should see with a message; see ``SceneMemory.build_context``.
+
+    Args:
+        file: the file.
+        vectors: its vectors, None for words alone.
+        message: the text.
+        asked: the keys of the situation, each with itself and all above it, the nearest first.
+        seen: what is in view already.
+        budget: what the whole may hold.
+        language: of the words around the memories.
+        explain: say in each line what brought it.
+        timeout: seconds for the topic, None for no bound.
+    """
+    lines: list[ContextLine] = []
+    total = 0
+    pinned: list[str] = []
+    if asked:
+        with file.database.read() as connection:
+            lines, total = scene_lines(
+                connection, asked.values(), limit=budget.items, seen=seen.ids
+            )
+            pinned = pinned_names(connection, asked.values())
+    situation = tuple(asked)
+    topic, complete, notes = _topic(file, vectors, message, seen.ids, situation, timeout)
+    context = Context(
+        lines=tuple(lines),
+        scenes=situation,
+        omitted=total - len(lines),
+        complete=complete,
+        notes=notes,
+        explained=explain,
+        sentence_chars=min(budget.sentence_chars, MOST),
+        language=language,
+    )
+    hidden = {fold_name(each) for each in seen.names if len(each) <= MAX_NAME_CHARS}
+    return context.fitted(dict.fromkeys((*pinned, *topic)), budget, hidden)
+
+
+def _topic(
+    file: MemoryFile,
+    vectors: Vectors | None,
+    message: str,
+    seen: frozenset[int],
+    situation: tuple[str, ...],
+    timeout: float | None,
+) -> tuple[list[str], bool, tuple[str, ...]]:
+    """Return names of the entities a message is about, the likeliest first."""
+    terms = recall.query_terms(message, topical=True)
+    if not terms.words:
+        return [], True, ()
+    try:
+        found = recall.recall(
+            file,
+            vectors,
+            message,
+            terms,
+            depth=1,
+            limit=_TOPIC_HITS,
+            timeout=timeout,
+            situation=situation,
+        )
+    except QueryTimeout as error:
+        return [], False, (f"the topic was not looked up: {error}",)
+    shown = [each for each in found if each.id not in seen]
+    return topic_names(shown, terms.words), found.complete, found.notes

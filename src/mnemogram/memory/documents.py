@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory.arguments import several, shown, text
-from mnemogram.memory.graph import as_triple
+from mnemogram.memory.commit import as_triple
+from mnemogram.memory.keys import channel_scene
 from mnemogram.memory.models import Triple
-from mnemogram.memory.scenes import channel_scene
 
 __all__ = ["Document", "triples_from_document"]
 

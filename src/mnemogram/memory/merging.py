@@ -5,35 +5,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mnemogram.memory import graph, index, scenes
-from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.errors import InvalidArgument
+from mnemogram.memory import graph, index, pins
+from mnemogram.memory.models import MergeReport
 from mnemogram.sqlite.database import Connection
 
 __all__ = ["merge"]
 
 
 def _names(connection: Connection, entity: int) -> Iterator[tuple[str, str]]:
-    yield from all_rows(
-        connection,
+    yield from connection.all_rows(
         "SELECT folded, name FROM entities WHERE id = :id"
         " UNION ALL SELECT folded, name FROM aliases WHERE entity_id = :id",
         {"id": entity},
     )
 
 
-def merge(connection: Connection, source: int, target: int) -> tuple[int, int]:
-    """Make ``target`` take over all that ``source`` has: relations, names and pins.
+def merge(connection: Connection, source: str | int, target: str | int) -> MergeReport:
+    """Make one entity take over all of another; see ``SceneMemory.merge_entities``."""
+    from_id, to_id = (graph.entity_id(connection, each) for each in (source, target))
+    if from_id == to_id:
+        raise InvalidArgument("source and target are the same entity", hint="Name two entities.")
+    names = [
+        connection.one("SELECT name FROM entities WHERE id = ?", (each,))
+        for each in (from_id, to_id)
+    ]
+    moved, joined = _take_over(connection, from_id, to_id)
+    return MergeReport(names[0], names[1], moved, joined)
 
-    Returns:
-        How many relations were moved, and how many the target already had.
-    """
+
+def _take_over(connection: Connection, source: int, target: int) -> tuple[int, int]:
+    """Return how many relations were moved, and how many the target already had."""
     query = "SELECT id FROM relations WHERE subject_id IN (:a, :b) OR object_id IN (:a, :b)"
-    touched = [row[0] for row in each_row(connection, query, {"a": source, "b": target})]
+    touched = connection.column(query, {"a": source, "b": target})
     names = list(_names(connection, source))
     moved = joined = 0
     with index.reindexed(connection, touched):
-        for relation_id, subject, type_folded, obj in all_rows(
-            connection,
+        for relation_id, subject, type_folded, obj in connection.all_rows(
             "SELECT id, subject_id, type_folded, object_id FROM relations"
             " WHERE subject_id = :id OR object_id = :id ORDER BY id",
             {"id": source},
@@ -41,7 +49,7 @@ def merge(connection: Connection, source: int, target: int) -> tuple[int, int]:
             new_subject = target if subject == source else subject
             new_object = target if obj == source else obj
             triple = (new_subject, type_folded, new_object)
-            twin = next(each_row(connection, graph.FIND_RELATION, triple), None)
+            twin = connection.first(graph.FIND_RELATION, triple)
             if twin is None:
                 connection.execute(
                     "UPDATE relations SET subject_id = ?, object_id = ? WHERE id = ?",
@@ -51,7 +59,7 @@ def merge(connection: Connection, source: int, target: int) -> tuple[int, int]:
             else:
                 _join(connection, relation_id, int(twin[0]))
                 joined += 1
-        scenes.move_pins(connection, "entity", source, target)
+        pins.move_pins(connection, "entity", source, target)
         connection.execute("DELETE FROM aliases WHERE entity_id = ?", (source,))
         connection.execute("DELETE FROM entities WHERE id = ?", (source,))
         connection.executemany(
@@ -71,14 +79,13 @@ def _join(connection: Connection, relation_id: int, twin: int) -> None:
         "SELECT kind, trust, confidence, status, created_at, told_at, retired_at, retired_by"
         " FROM relations WHERE id = ?"
     )
-    mine = next(each_row(connection, columns, (relation_id,)))
-    theirs = next(each_row(connection, columns, (twin,)))
+    mine = connection.first(columns, (relation_id,))
+    theirs = connection.first(columns, (twin,))
     kind, trust = graph.stronger((theirs[0], theirs[1]), (mine[0], mine[1]))
     live = mine if mine[3] == "active" else theirs
     sentences = graph.told_sentences(connection, relation_id)
     sentences |= graph.told_sentences(connection, twin)
-    for session_id, told_trust, told_at, sentence in all_rows(
-        connection,
+    for session_id, told_trust, told_at, sentence in connection.all_rows(
         "DELETE FROM mentions WHERE relation_id = ?"
         " RETURNING session_id, trust, told_at, sentence_id",
         (relation_id,),
@@ -88,7 +95,7 @@ def _join(connection: Connection, relation_id: int, twin: int) -> None:
     connection.execute(
         "UPDATE relations SET retired_by = ? WHERE retired_by = ?", (twin, relation_id)
     )
-    scenes.move_pins(connection, "relation", relation_id, twin)
+    pins.move_pins(connection, "relation", relation_id, twin)
     connection.execute("DELETE FROM relations WHERE id = ?", (relation_id,))
     connection.execute(
         "UPDATE relations SET kind = ?, trust = ?, confidence = ?, status = ?, created_at = ?,"
@@ -97,4 +104,4 @@ def _join(connection: Connection, relation_id: int, twin: int) -> None:
          max(mine[5], theirs[5]), live[6], None if live[7] == twin else live[7], sentence, twin),
     )  # fmt: skip
     graph.drop_unused_sentences(connection, sentences)
-    scenes.refresh_pins(connection, twin)
+    pins.refresh_pins(connection, twin)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from unicodedata import decomposition, normalize
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.memory.arguments import plain
 from mnemogram.values import storable
 
 __all__ = ["clean", "fold_name"]
@@ -52,7 +53,7 @@ def clean(value: Any, field: str, notes: list[str]) -> str:
             f"{field} must be a string, not {type(value).__name__}",
             hint=f"Pass {field} in the user's own words.",
         )
-    text = value if type(value) is str else str.__str__(value)
+    text = plain(value)
     if not text.isascii():
         try:
             text.encode()

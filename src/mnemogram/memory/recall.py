@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Recall by likeness: full text, a scan where there is none, neighbours, fusion."""
+"""Recall by likeness: words, by index or scan; meaning; both joined; and neighbours."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +13,15 @@ import apsw
 
 from mnemogram._native import text_core
 from mnemogram.bm25 import idf
-from mnemogram.memory import index, scenes
-from mnemogram.memory.models import Relation
-from mnemogram.memory.rows import all_rows, each_row
+from mnemogram.memory import index, keys, pins, scenes
+from mnemogram.memory.file import MemoryFile
+from mnemogram.memory.models import Recall, Relation
 from mnemogram.memory.stopwords import carries_topic
+from mnemogram.memory.vectors import Vectors
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import STORE_OPTIONS, config
 
-__all__ = ["Hits", "expand", "fuse", "lexical", "query_terms"]
+__all__ = ["Hits", "Terms", "expand", "fuse", "lexical", "query_terms", "recall"]
 
 MAX_QUERY_CHARS: Final = 4_096
 MAX_TERMS: Final = 48
@@ -31,6 +33,10 @@ MAX_RANKED: Final = 20_000
 FAN_OUT: Final = 24
 FRONTIER: Final = 64
 MAX_DEPTH: Final = 4
+#: Relations that an answer holds at most.
+MAX_LIMIT: Final = 1_000
+#: How much better a relation ranks for a topic, by what it is.
+_BOOST: Final = {"rule": 1.15, "preference": 1.05, "fact": 1.0}
 #: Constant of reciprocal rank fusion (Cormack, Clarke, Buettcher: SIGIR 2009).
 RRF_K: Final = 60
 
@@ -157,7 +163,7 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
         values = {"query": query, "most": fetch}
         if bounded:
             values["ranked"] = MAX_RANKED
-        scores = dict(each_row(connection, statement, values))
+        scores = dict(connection.each_row(statement, values))
         active = scenes.active(connection, scores)
         if len(scores) < fetch or len(active) >= most // 2:
             break
@@ -172,7 +178,7 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
 def _newest_first(connection: Connection) -> Iterator[tuple[int, list[str | None]]]:
     """Yield ids and texts of the active relations, a few hundred read at a time."""
     before = 1 << 62
-    while rows := all_rows(connection, _SCAN, {"before": before}):
+    while rows := connection.all_rows(_SCAN, {"before": before}):
         for relation_id, *columns in rows:
             yield relation_id, columns
         before = rows[-1][0]
@@ -256,7 +262,7 @@ def expand(
         following: dict[int, None] = {}
         for entity in frontier[:FRONTIER]:
             visited.add(entity)
-            for row in each_row(connection, _NEIGHBOURS, {"id": entity, "most": FAN_OUT}):
+            for row in connection.each_row(_NEIGHBOURS, {"id": entity, "most": FAN_OUT}):
                 if row[0] in taken:
                     continue
                 taken.add(row[0])
@@ -270,3 +276,85 @@ def expand(
         if len(result) >= limit or not frontier:
             break
     return result[:limit]
+
+
+def recall(
+    file: MemoryFile,
+    vectors: Vectors | None,
+    query: str,
+    terms: Terms,
+    *,
+    depth: int,
+    limit: int,
+    timeout: float | None,
+    situation: tuple[str, ...] = (),
+) -> Recall:
+    """Return what is like a query; see ``SceneMemory.recall``.
+
+    Args:
+        file: the file.
+        vectors: its vectors, None for words alone.
+        query: the text, for its meaning.
+        terms: its words.
+        depth: steps from the matches' entities to others, and one.
+        limit: most relations to return.
+        timeout: seconds for the storage, None for no bound.
+        situation: normalised keys; what has no place there is left out.
+    """
+    notes: list[str] = []
+    # Before the transaction: a slow model must not hold the snapshot.
+    embedded = None if vectors is None else vectors.of_query(query[:MAX_QUERY_CHARS], notes)
+    with file.database.read(timeout=timeout) as connection:
+        hits = lexical(connection, terms, most=limit * 3 + 16)
+        notes.extend(hits.notes)
+        about = scenes.active(connection, hits.scores)
+        scores = {each: hits.scores[each] * _BOOST[kind] for each, (kind, _) in about.items()}
+        order = sorted(scores, key=lambda each: (scores[each], about[each][1], each), reverse=True)
+        path = hits.path
+        near: dict[int, float] = {}
+        if embedded is not None and vectors is not None:
+            rows, note = vectors.nearest(connection, embedded, most=limit * 3 + 16)
+            near = dict(rows)
+            if note is not None:
+                notes.append(note)
+            if near:
+                scores = fuse([order, list(near)])
+                order = list(scores)
+            path = f"{'cjk' if path == 'empty' else path}+vector"
+        chosen = _with_a_place(connection, order, situation, limit)
+        by = (("lexical", hits.scores), ("vector", near))
+        found = [
+            replace(
+                each,
+                score=scores[each.id],
+                depth=1,
+                sources=tuple(name for name, held in by if each.id in held),
+            )
+            for each in scenes.whole(connection, chosen)
+        ]
+        if depth > 1:
+            found = expand(connection, found, depth=depth, limit=MAX_LIMIT)
+            kept = set(_with_a_place(connection, [each.id for each in found], situation, limit))
+            found = [each for each in found if each.id in kept]
+        pinned = pins.pinned_keys(connection, (each.id for each in found))
+        found = [
+            replace(each, scenes=tuple(pinned[each.id])) if each.id in pinned else each
+            for each in found
+        ]
+    return Recall(tuple(found), path, hits.complete, tuple(dict.fromkeys(notes)))
+
+
+def _with_a_place(
+    connection: Connection, ids: Sequence[int], situation: tuple[str, ...], limit: int
+) -> list[int]:
+    """Return the first of some relations, without those that have no place in a situation."""
+    if not situation:
+        return list(ids[:limit])
+    pinned = pins.pinned_keys(connection, ids)
+    about = scenes.active(connection, pinned)
+    found = (
+        each
+        for each in ids
+        if each not in pinned or not keys.elsewhere(pinned[each], situation, about[each][0])
+    )
+    return list(itertools.islice(found, limit))

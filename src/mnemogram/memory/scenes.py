@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scenes: their keys, the pins of relations and entities to them, and recall by scene."""
+"""Recall by scene: what is pinned to the keys of a situation, whatever its words."""
 
 from __future__ import annotations
 
@@ -8,407 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from mnemogram._native.scene_key import IDENTITY_LEVELS, scene_level
-from mnemogram.memory.arguments import scene_keys, within_key
 from mnemogram.memory.models import Recall, Relation, Trust
-from mnemogram.memory.rows import all_rows, each_row
-from mnemogram.memory.schema import BY_HAND, WITH_RELATION
 from mnemogram.sqlite.database import Connection
-from mnemogram.text import normalize_scene_key
 
-__all__ = [
-    "IDENTITY_LEVELS",
-    "channel_scene",
-    "pin_entity",
-    "pin_relation",
-    "recall",
-    "scene_keys_for",
-    "tool_scene",
-    "whole",
-]
-
-# --- keys ------------------------------------------------------------------------------
-
-# What is pinned below one of IDENTITY_LEVELS is that one's own, and is never taken from a
-# key that does not name it.
-
-
-def _level(prefix: str, name: object) -> str:
-    """Return one level of a key; a slash in the name does not make two of it."""
-    bare = str(name).strip()
-    return scene_level(f"{prefix}:{within_key(bare, prefix)}") if bare else ""
-
-
-def channel_scene(name: str) -> str:
-    """Return the scene key of a channel: ``chan:<name>``, or ``""`` for a blank name."""
-    return normalize_scene_key(_level("chan", name))
-
-
-def tool_scene(name: str) -> str:
-    """Return the scene key of a tool: ``tool:<name>``, or ``""`` for a blank name."""
-    return normalize_scene_key(_level("tool", name))
-
-
-def scene_keys_for(
-    payload: Any = None,
-    *,
-    channel: str | None = None,
-    peer: str | None = None,
-    tool: str | None = None,
-) -> list[str]:
-    """Return the keys of the present situation, all of which apply together.
-
-    Args:
-        payload: a mapping or object whose ``scene`` (a string or several) is taken
-            first; a bare string or list of strings counts as that.
-        channel: where the conversation happens.
-        peer: with whom, inside the channel; without a channel it stands alone.
-        tool: the tool about to be called.
-
-    Returns:
-        Normalised keys without repeats: the payload's, the channel's
-        (``chan:<channel>/peer:<peer>``), the tool's.
-
-    Raises:
-        InvalidArgument: the payload's scene is not a string nor strings.
-    """
-    own: Any
-    if payload is None or isinstance(payload, (str, list, tuple)):
-        own = payload
-    elif isinstance(payload, Mapping):
-        own = payload.get("scene")
-    else:
-        own = getattr(payload, "scene", None)
-    keys = list(scene_keys(own))
-    levels = [
-        _level(prefix, value)
-        for prefix, value in (("chan", channel), ("peer", peer))
-        if value is not None
-    ]
-    keys.append(normalize_scene_key("/".join(levels)))
-    if tool is not None:
-        keys.append(tool_scene(tool))
-    return [each for each in dict.fromkeys(keys) if each]
-
-
-# --- pins ------------------------------------------------------------------------------
-
-# What the pin's place in its scene depends on; the lower of both trusts counts.
-PRECEDENCE: Final = """
-CASE WHEN r.kind <> 'rule' OR r.trust = 'document' OR {trust} = 'document' THEN 0
-     WHEN r.trust = 'confirmed' AND {trust} = 'confirmed' THEN 2
-     ELSE 1 END
-"""
-_PIN_RELATION: Final = f"""
-INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
-SELECT :scene_id, 'relation', r.id, :weight, :trust, {PRECEDENCE.format(trust=":trust")},
-       r.told_at
-  FROM relations AS r WHERE r.id = :ref_id
-"""
-_REFRESH: Final = f"""
-UPDATE scene_refs
-   SET told_at = r.told_at, precedence = {PRECEDENCE.format(trust="scene_refs.trust")}
-  FROM relations AS r
- WHERE scene_refs.kind = 'relation' AND scene_refs.ref_id = :id AND r.id = :id
-"""
-_HIGHER_TRUST: Final = """
-CASE WHEN 'confirmed' IN (trust, :trust) THEN 'confirmed'
-     WHEN 'observed' IN (trust, :trust) THEN 'observed'
-     ELSE 'document' END
-"""
-_RAISE: Final = f"""
-UPDATE scene_refs SET weight = max(weight, :weight), trust = {_HIGHER_TRUST}
- WHERE scene_id = :scene_id AND kind = :kind AND ref_id = :ref_id
-"""
-_RAISE_ENTITY: Final = """
-UPDATE scene_refs SET precedence = max(precedence, :precedence), told_at = max(told_at, :told_at)
- WHERE scene_id = :scene_id AND kind = 'entity' AND ref_id = :ref_id
-"""
-# Both sides of a relation, wherever it is pinned. What was pinned by hand stays as it is.
-_PIN_SIDES: Final = f"""
-INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
-SELECT :scene_id, 'entity', e.id, :weight, :trust, {WITH_RELATION}, r.told_at
-  FROM relations AS r JOIN entities AS e ON e.id IN (r.subject_id, r.object_id)
- WHERE r.id = :ref_id
-    ON CONFLICT (scene_id, kind, ref_id) DO UPDATE
-   SET weight = max(weight, excluded.weight), told_at = max(told_at, excluded.told_at),
-       trust = {_HIGHER_TRUST}
- WHERE precedence = {WITH_RELATION}
-"""
-#: Whether no relation that is pinned to the scene of the pin ``p`` names its entity.
-NO_SIDE: Final = """
-NOT EXISTS (SELECT 1 FROM relations AS r CROSS JOIN scene_refs AS q
-                ON q.scene_id = p.scene_id AND q.kind = 'relation' AND q.ref_id = r.id
-             WHERE r.subject_id = p.ref_id)
-AND NOT EXISTS (SELECT 1 FROM relations AS r CROSS JOIN scene_refs AS q
-                    ON q.scene_id = p.scene_id AND q.kind = 'relation' AND q.ref_id = r.id
-                 WHERE r.object_id = p.ref_id)
-"""
-_DROP_SIDE: Final = f"""
-DELETE FROM scene_refs AS p
- WHERE p.scene_id = ? AND p.kind = 'entity' AND p.ref_id = ?
-   AND p.precedence = {WITH_RELATION} AND {NO_SIDE}
-"""
-_FIND_PIN: Final = """
-SELECT weight FROM scene_refs WHERE scene_id = :scene_id AND kind = :kind AND ref_id = :ref_id
-"""
-_PIN_ENTITY: Final = """
-INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
-SELECT :scene_id, 'entity', id, :weight, :trust, :precedence, :told_at
-  FROM entities WHERE id = :ref_id
-"""
-_HELD_BY_HAND: Final = f"""
-SELECT precedence = {BY_HAND} FROM scene_refs
- WHERE scene_id = :scene_id AND kind = 'entity' AND ref_id = :ref_id
-"""
-
-Change = Literal["created", "raised", "same", "missing"]
-
-
-def scene_row(connection: Connection, key: str, now: int) -> int:
-    """Return the id of a scene by its normalised key, made if it is new."""
-    found = connection.one("SELECT id FROM scenes WHERE key = ?", (key,))
-    if found is None:
-        found = connection.one(
-            "INSERT INTO scenes (key, created_at) VALUES (?, ?) RETURNING id", (key, now)
-        )
-    return int(found)
-
-
-def pin_relation(
-    connection: Connection, scene_id: int, relation_id: int, weight: float, trust: str
-) -> Change:
-    """Pin a relation and both its entities to a scene.
-
-    Of two weights and two trusts the larger stays.
-    """
-    values: dict[str, Any] = {
-        "scene_id": scene_id,
-        "kind": "relation",
-        "ref_id": relation_id,
-        "weight": weight,
-        "trust": trust,
-    }
-    held = connection.one(_FIND_PIN, values)
-    if held is not None:
-        connection.execute(_RAISE, values)
-        refresh_pins(connection, relation_id)
-    del values["kind"]
-    if held is None:
-        connection.execute(_PIN_RELATION, values)
-        if not connection.changes():
-            return "missing"
-    connection.execute(_PIN_SIDES, values)
-    if held is None:
-        return "created"
-    return "raised" if weight > held else "same"
-
-
-def pin_entity(
-    connection: Connection, scene_id: int, entity_id: int, weight: float, trust: str, now: int
-) -> Change:
-    """Pin an entity to a scene for its own sake.
-
-    Of two weights and two trusts the larger stays.
-    """
-    values: dict[str, Any] = {
-        "scene_id": scene_id,
-        "kind": "entity",
-        "ref_id": entity_id,
-        "weight": weight,
-        "trust": trust,
-        "precedence": BY_HAND,
-        "told_at": now,
-    }
-    held = connection.one(_FIND_PIN, values)
-    if held is not None:
-        by_hand = bool(connection.one(_HELD_BY_HAND, values))
-        connection.execute(_RAISE, values)
-        connection.execute(_RAISE_ENTITY, values)
-        return "created" if not by_hand else "raised" if weight > held else "same"
-    connection.execute(_PIN_ENTITY, values)
-    return "created" if connection.changes() else "missing"
-
-
-def refresh_pins(connection: Connection, relation_id: int) -> None:
-    """Bring the pins of a relation in line with its kind, trust and time."""
-    connection.execute(_REFRESH, {"id": relation_id})
-
-
-def pinned_scenes(connection: Connection, relation_id: int) -> set[int]:
-    """Return the ids of the scenes a relation is pinned to."""
-    return {
-        row[0]
-        for row in each_row(
-            connection,
-            "SELECT scene_id FROM scene_refs WHERE kind = 'relation' AND ref_id = ?",
-            (relation_id,),
-        )
-    }
-
-
-def unpin_relation(connection: Connection, scene_ids: Iterable[int], relation_id: int) -> int:
-    """Take the pins of a relation to some scenes off; return how many there were.
-
-    Its entities stay pinned where another relation there names them, or by hand.
-    """
-    removed = 0
-    sides = sides_of(connection, relation_id)
-    for each in list(scene_ids):
-        connection.execute(
-            "DELETE FROM scene_refs WHERE scene_id = ? AND kind = 'relation' AND ref_id = ?",
-            (each, relation_id),
-        )
-        removed += connection.changes()
-        drop_sides(connection, ((each, side) for side in sides))
-        drop_empty_scenes(connection, (each,))
-    return removed
-
-
-def unpin_entity(connection: Connection, scene_id: int, entity_id: int) -> int:
-    """Take the pin off that an entity has for its own sake; return how many there were."""
-    connection.execute(
-        "UPDATE scene_refs SET precedence = ? WHERE scene_id = ? AND kind = 'entity'"
-        " AND ref_id = ? AND precedence = ?",
-        (WITH_RELATION, scene_id, entity_id, BY_HAND),
-    )
-    removed = connection.changes()
-    drop_sides(connection, ((scene_id, entity_id),))
-    drop_empty_scenes(connection, (scene_id,))
-    return removed
-
-
-def unpin_everywhere(connection: Connection, relation_id: int) -> int:
-    """Take every pin of a relation off; return how many there were.
-
-    The caller drops the pins of its entities: see :func:`drop_sides`.
-    """
-    connection.execute(
-        "DELETE FROM scene_refs WHERE kind = 'relation' AND ref_id = ?", (relation_id,)
-    )
-    return connection.changes()
-
-
-def sides_of(connection: Connection, relation_id: int) -> set[int]:
-    """Return the ids of the one or two entities of a relation."""
-    query = "SELECT subject_id, object_id FROM relations WHERE id = ?"
-    return {each for row in each_row(connection, query, (relation_id,)) for each in row}
-
-
-def drop_sides(connection: Connection, pins: Iterable[tuple[int, int]]) -> int:
-    """Take entities off scenes where nothing holds them any more; return how many.
-
-    Args:
-        connection: to the file.
-        pins: pairs of scene and entity.
-    """
-    dropped = 0
-    for each in pins:
-        connection.execute(_DROP_SIDE, each)
-        dropped += connection.changes()
-    return dropped
-
-
-def move_pins(connection: Connection, kind: str, source: int, target: int) -> None:
-    """Give the pins of one row to another; where both have one the larger stays."""
-    for scene_id, weight, trust, precedence, told_at in all_rows(
-        connection,
-        "DELETE FROM scene_refs WHERE kind = ? AND ref_id = ?"
-        " RETURNING scene_id, weight, trust, precedence, told_at",
-        (kind, source),
-    ):
-        values = {
-            "scene_id": scene_id,
-            "kind": kind,
-            "ref_id": target,
-            "weight": weight,
-            "trust": trust,
-            "precedence": precedence,
-            "told_at": told_at,
-        }
-        connection.execute(_RAISE, values)
-        if connection.changes():
-            if kind == "entity":
-                connection.execute(_RAISE_ENTITY, values)
-        else:
-            connection.execute(
-                "INSERT INTO scene_refs VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (scene_id, kind, target, weight, trust, precedence, told_at),
-            )
-
-
-def drop_empty_scenes(connection: Connection, scene_ids: Iterable[int]) -> int:
-    """Delete those of the scenes that nothing is pinned to any more."""
-    dropped = 0
-    for each in scene_ids:
-        connection.execute(
-            "DELETE FROM scenes WHERE id = :id"
-            " AND NOT EXISTS (SELECT 1 FROM scene_refs WHERE scene_id = :id)",
-            {"id": each},
-        )
-        dropped += connection.changes()
-    return dropped
-
-
-_PINNED_KEYS: Final = """
-SELECT p.ref_id, s.key FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
- WHERE p.kind = 'relation' AND p.ref_id IN (SELECT value FROM json_each(?))
- ORDER BY s.key
-"""
-
-
-def pinned_keys(connection: Connection, relation_ids: Iterable[int]) -> dict[int, list[str]]:
-    """Return the keys of the scenes that relations are pinned to; unpinned ones are left out."""
-    found: dict[int, list[str]] = {}
-    ids = json.dumps(list(relation_ids))
-    for relation_id, key in each_row(connection, _PINNED_KEYS, (ids,)):
-        found.setdefault(relation_id, []).append(key)
-    return found
-
-
-def is_confirmed(connection: Connection, relation_id: int) -> bool:
-    """Return whether a relation and all its pins are confirmed."""
-    lower = connection.one(
-        "SELECT count(*) FROM (SELECT trust FROM relations WHERE id = :id UNION ALL"
-        " SELECT trust FROM scene_refs WHERE kind = 'relation' AND ref_id = :id)"
-        " WHERE trust <> 'confirmed'",
-        {"id": relation_id},
-    )
-    return not lower
-
-
-def _owner(key: str) -> str | None:
-    """Return a key up to its last level that names somebody, None where none does."""
-    levels = key.split("/")
-    for last in range(len(levels), 0, -1):
-        if levels[last - 1].startswith(IDENTITY_LEVELS):
-            return "/".join(levels[:last])
-    return None
-
-
-def elsewhere(pinned: Iterable[str], keys: Iterable[str], kind: str) -> bool:
-    """Return whether something pinned to these keys has no place in a situation.
-
-    That is so where each of its pins names somebody whom the situation does not name;
-    for a rule also where none of its pins is to one of the situation's keys, to what is
-    above it, or to what is below it.
-    """
-    present = [f"{key}/" for key in keys]
-
-    def foreign(key: str) -> bool:
-        owner = _owner(key)
-        if owner is not None and not any(each.startswith(f"{owner}/") for each in present):
-            return True
-        below = f"{key}/"
-        return kind == "rule" and not any(
-            each.startswith(below) or below.startswith(each) for each in present
-        )
-
-    pins = list(pinned)
-    return bool(pins) and all(map(foreign, pins))
-
-
-# --- recall by scene -------------------------------------------------------------------
+__all__ = ["Pin", "active", "heads", "pinned", "recall", "whole"]
 
 #: A subtree is the key itself and one range: '0' is the character after '/'. Not
 #: one range from the key on: 'chan:qq-x' lies between 'chan:qq' and 'chan:qq/'.
@@ -513,7 +116,7 @@ class Pin:
 
 def active(connection: Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
     """Return kind and recency of those of the relations that are active."""
-    found = each_row(connection, _ACTIVE, (json.dumps(list(ids)),))
+    found = connection.each_row(_ACTIVE, (json.dumps(list(ids)),))
     return {row[0]: (row[1], row[2]) for row in found}
 
 
@@ -522,7 +125,7 @@ def whole(connection: Connection, relation_ids: Iterable[int]) -> Iterator[Relat
     ids = list(relation_ids)
     for start in range(0, len(ids), _AT_ONCE):
         part = ids[start : start + _AT_ONCE]
-        found = {row[0]: row for row in each_row(connection, _WHOLE, (json.dumps(part),))}
+        found = {row[0]: row for row in connection.each_row(_WHOLE, (json.dumps(part),))}
         for each in part:
             if each in found:
                 yield Relation(*found[each])
@@ -543,13 +146,13 @@ def heads(
     levels, match = distance(asked, key)
     return [
         Pin(row[0], row[1], row[2], row[3], row[4], key, asked, levels, match, row[5:])
-        for row in each_row(connection, query, (scene_id, most))
+        for row in connection.each_row(query, (scene_id, most))
     ]
 
 
 def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
     rows = []
-    for row in each_row(connection, SUBTREE, {"key": key}):
+    for row in connection.each_row(SUBTREE, {"key": key}):
         rows.append(row)
         if len(rows) > _FEW:
             break
@@ -561,7 +164,7 @@ def _subtree(connection: Connection, key: str, most: int) -> Iterator[Pin]:
         yield from heads(connection, rows[0][0], key, key, most)
     fetch = most * 4
     while True:
-        swept = all_rows(connection, SWEEP, {"key": key, "most": fetch})
+        swept = connection.all_rows(SWEEP, {"key": key, "most": fetch})
         shown = active(connection, {row[0] for row in swept})
         if len(swept) < fetch or len(shown) >= most:
             break
@@ -585,11 +188,11 @@ def _scope(
     found: dict[int, tuple[str, str]] = {}
     for key, *above in asked:
         if match in ("subtree", "both"):
-            for scene_id, each in each_row(connection, SUBTREE, {"key": key}):
+            for scene_id, each in connection.each_row(SUBTREE, {"key": key}):
                 found.setdefault(scene_id, (each, key))
         if match in ("inherit", "both"):
             for each in (key, *above):
-                for scene_id, _ in each_row(connection, EXACT, {"key": each}):
+                for scene_id, _ in connection.each_row(EXACT, {"key": each}):
                     found.setdefault(scene_id, (each, key))
     return found
 
@@ -619,7 +222,7 @@ def recall(
             offer(_subtree(connection, key, limit))
         if match in ("inherit", "both"):
             for each in above if match == "both" else (key, *above):
-                for scene_id, _ in each_row(connection, EXACT, {"key": each}):
+                for scene_id, _ in connection.each_row(EXACT, {"key": each}):
                     offer(heads(connection, scene_id, each, key, limit))
     order = sorted(best.values(), key=_by_weight, reverse=True)[:limit]
     if len(order) == limit:
@@ -648,7 +251,7 @@ def _through_entities(
     best: dict[int, Pin] = {}
     whole_look = True
     values = {"scenes": json.dumps(list(scope)), "most": MAX_ENTITIES + 1}
-    entities = all_rows(connection, _ENTITIES, values)
+    entities = connection.all_rows(_ENTITIES, values)
     if len(entities) > MAX_ENTITIES:
         whole_look = False
         entities.pop()
@@ -660,7 +263,7 @@ def _through_entities(
         key, asked = scope[scene_id]
         levels, match = distance(asked, key)
         for query in (_AS_SUBJECT, _AS_OBJECT):
-            rows = all_rows(connection, query, (entity_id, FAN_OUT))
+            rows = connection.all_rows(query, (entity_id, FAN_OUT))
             whole_look = whole_look and len(rows) < FAN_OUT
             for relation_id, told_at, is_pinned in rows:
                 if not is_pinned:

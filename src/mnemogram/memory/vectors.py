@@ -23,7 +23,6 @@ from typing import Final, Literal, TypeAlias
 import apsw
 
 from mnemogram.errors import ExtensionUnavailable, InvalidArgument
-from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.sqlite.database import Connection, Database
 from mnemogram.values import storable
 
@@ -230,6 +229,19 @@ class Vectors:
                 )
         return [struct.pack(f"<{len(vector)}f", *vector) for vector in vectors]
 
+    def of_query(self, query: str, notes: list[str]) -> bytes | None:
+        """Return a query's vector; where there can be none, None and a note."""
+        if not query.strip():
+            return None
+        if self.error is not None:
+            notes.append(f"words only: {self.error}")
+            return None
+        try:
+            return self.embed([query])[0]
+        except Exception as error:  # the host's model: what it raises is its own
+            notes.append(f"words only: the embedder failed: {error}")
+            return None
+
     def _works(self) -> bool:
         """Return whether the embedder takes a text that nobody can object to."""
         try:
@@ -277,7 +289,7 @@ class Vectors:
 
     def model(self, connection: Connection) -> Model | None:
         """Return the current model as recorded, None before its first vector."""
-        for row in each_row(connection, _MODEL, (self.name,)):
+        for row in connection.each_row(_MODEL, (self.name,)):
             newest = connection.one("SELECT max(id) FROM embedding_models")
             return Model(row[0], self.name, row[1]) if row[0] == newest else None
         return None
@@ -309,7 +321,7 @@ class Vectors:
             texts: dict[int, str] = {}
             with self._database.read() as connection:
                 for each in relation_ids[start : start + BATCH]:
-                    texts.update(all_rows(connection, _TEXT, (each,)))
+                    texts.update(connection.all_rows(_TEXT, (each,)))
             if not texts:
                 continue
             answers: dict[int, bytes | str] = {}
@@ -341,7 +353,7 @@ class Vectors:
         with self._database.write() as connection:
             model = self._claim(connection, len(vectors[0]) // 4, now) if vectors else 0
             for each, answer in answers.items():
-                if dict(all_rows(connection, _TEXT, (each,))) != {each: texts[each]}:
+                if dict(connection.all_rows(_TEXT, (each,))) != {each: texts[each]}:
                     continue
                 if isinstance(answer, bytes):
                     connection.execute(_STORE, (each, model, answer))
@@ -373,7 +385,7 @@ class Vectors:
                 "now": now,
                 "most": most,
             }
-            return [row[0] for row in each_row(connection, _PENDING, values)]
+            return connection.column(_PENDING, values)
 
     # -- reading
 
@@ -385,8 +397,7 @@ class Vectors:
         model = self.model(connection)
         if model is None or model.dimension * 4 != len(query):
             return [], "no vectors of this model are stored yet: run maintain()"
-        rows = all_rows(
-            connection,
+        rows = connection.all_rows(
             _NEAREST,
             {"query": query, "model": model.id, "floor": self.floor, "most": most},
         )
@@ -396,8 +407,8 @@ class Vectors:
         """Return the state, the model, and how many vectors are ready, pending and refused."""
         model = self.model(connection)
         model_id = model.id if model else 0
-        pending, refused, reason = next(
-            each_row(connection, _COUNT_MISSING, {"model": model_id, "name": self.name})
+        pending, refused, reason = connection.first(
+            _COUNT_MISSING, {"model": model_id, "name": self.name}
         )
         ready = int(connection.one("SELECT count(*) FROM vectors WHERE model_id = ?", (model_id,)))
         state: Literal["ready", "building", "unavailable"] = "building" if pending else "ready"
@@ -437,7 +448,7 @@ def drop_old_models(connection: Connection, name: str) -> None:
 
 def recorded(connection: Connection) -> Model | None:
     """Return the newest model in the file, None without one."""
-    for row in each_row(connection, _NEWEST_MODEL):
+    for row in connection.each_row(_NEWEST_MODEL):
         return Model(*row)
     return None
 

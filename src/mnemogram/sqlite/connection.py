@@ -300,6 +300,24 @@ class Connection(apsw.Connection):
             return row[0]
         return None
 
+    def first(self, sql: str, bindings: Any = ()) -> Any:
+        """Return the first row, or None where there is none; typed by who reads it."""
+        for row in self.execute(sql, bindings):
+            return row
+        return None
+
+    def column(self, sql: str, bindings: Any = ()) -> list[Any]:
+        """Return the first column of all rows."""
+        return [row[0] for row in self.execute(sql, bindings)]
+
+    def each_row(self, sql: str, bindings: Any = ()) -> Iterator[Any]:
+        """Yield the rows as they come, typed by who reads them."""
+        yield from self.execute(sql, bindings)
+
+    def all_rows(self, sql: str, bindings: Any = ()) -> list[Any]:
+        """Return all rows, typed by who reads them: nothing is left under way."""
+        return self.execute(sql, bindings).fetchall()
+
     def decoded(self, kind: str, value: Any) -> Any:
         """Return a value as SQLite holds it, the bytes of a text as text."""
         if kind != "text":

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.memory import graph, index, scenes
+from mnemogram.memory import graph, index, pins
 from mnemogram.memory.arguments import (
     checked_session,
     one_of,
@@ -19,7 +19,6 @@ from mnemogram.memory.arguments import (
 )
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK
 from mnemogram.memory.names import MAX_NAME_CHARS, clean, clean_name, fold_name
-from mnemogram.memory.rows import all_rows, each_row
 from mnemogram.memory.schema import BY_HAND
 from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
 from mnemogram.sqlite.database import Connection
@@ -72,32 +71,32 @@ def _microseconds(value: Any, where: str) -> int:
 def _pins(connection: Connection, kind: str, ref_id: int) -> list[dict[str, Any]]:
     return [
         {"key": key, "weight": weight, "trust": trust}
-        for key, weight, trust in each_row(connection, _PINS, (kind, ref_id))
+        for key, weight, trust in connection.each_row(_PINS, (kind, ref_id))
     ]
 
 
 def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the memory, one JSON-ready object for each line, the header first."""
     yield {"type": "header", "format": FORMAT, "version": VERSION}
-    for (name,) in each_row(connection, "SELECT type FROM single_valued ORDER BY type_folded"):
+    for (name,) in connection.each_row("SELECT type FROM single_valued ORDER BY type_folded"):
         yield {"type": "single_valued", "relation": name}
-    for entity_id, name, created_at in all_rows(
-        connection, "SELECT id, name, created_at FROM entities ORDER BY id"
+    for entity_id, name, created_at in connection.all_rows(
+        "SELECT id, name, created_at FROM entities ORDER BY id"
     ):
         line: dict[str, Any] = {
             "type": "entity",
             "name": name,
             "created_at": _time(created_at),
         }
-        aliases = all_rows(
-            connection, "SELECT name FROM aliases WHERE entity_id = ? ORDER BY folded", (entity_id,)
+        aliases = connection.all_rows(
+            "SELECT name FROM aliases WHERE entity_id = ? ORDER BY folded", (entity_id,)
         )
         if aliases:
             line["aliases"] = [row[0] for row in aliases]
         if pins := _pins(connection, "entity", entity_id):
             line["scenes"] = pins
         yield line
-    for row in all_rows(connection, _RELATIONS):
+    for row in connection.all_rows(_RELATIONS):
         line = {
             "type": "relation",
             "subject": row[1],
@@ -125,7 +124,7 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                 )
                 if value is not None
             }
-            for session_id, trust, told_at, sentence in each_row(connection, _TELLINGS, (row[0],))
+            for session_id, trust, told_at, sentence in connection.each_row(_TELLINGS, (row[0],))
         ]
         if pins := _pins(connection, "relation", row[0]):
             line["scenes"] = pins
@@ -187,7 +186,7 @@ class _Import:
     def indexed(self, entity: int) -> list[int]:
         """Return the relations of an entity that the index holds: not those made here."""
         query = "SELECT id FROM relations WHERE subject_id = :id OR object_id = :id"
-        found = all_rows(self.connection, query, {"id": entity})
+        found = self.connection.all_rows(query, {"id": entity})
         return [row[0] for row in found if row[0] not in self.new]
 
     def pins(self, line: Mapping[str, Any], kind: str, ref_id: int, where: str) -> None:
@@ -198,11 +197,11 @@ class _Import:
             weight = unit_interval(_need(pin, "weight", place), f"{place}.weight")
             trust = _among(pin.get("trust", "observed"), TRUST_RANK, f"{place}.trust")
             for key in scene_keys(_need(pin, "key", place), f"{place}.key"):
-                scene_id = scenes.scene_row(self.connection, key, self.now)
+                scene_id = pins.scene_row(self.connection, key, self.now)
                 if kind == "relation":
-                    change = scenes.pin_relation(self.connection, scene_id, ref_id, weight, trust)
+                    change = pins.pin_relation(self.connection, scene_id, ref_id, weight, trust)
                 else:
-                    change = scenes.pin_entity(
+                    change = pins.pin_entity(
                         self.connection, scene_id, ref_id, weight, trust, self.now
                     )
                 self.counts["pins"] += change == "created"
@@ -252,7 +251,7 @@ class _Import:
                 if "retired_at" in line
                 else self.now
             )
-        row = next(each_row(connection, graph.FIND_RELATION, (subject, fold_name(name), obj)), None)
+        row = connection.first(graph.FIND_RELATION, (subject, fold_name(name), obj))
         if row is None:
             relation_id = int(
                 connection.one(
@@ -284,7 +283,7 @@ class _Import:
             if status == "retired" and line.get("replaced_by") is not None:
                 self.replaced.append((relation_id, line["replaced_by"], where))
         self.tellings(line, relation_id, trust, told_at, where)
-        scenes.refresh_pins(connection, relation_id)
+        pins.refresh_pins(connection, relation_id)
         self.pins(line, "relation", relation_id, where)
 
     def tellings(
@@ -333,10 +332,7 @@ class _Import:
                 self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(each)})
                 for each in (subject, obj)
             ]
-            row = next(
-                each_row(self.connection, graph.FIND_RELATION, (ids[0], fold_name(name), ids[1])),
-                None,
-            )
+            row = self.connection.first(graph.FIND_RELATION, (ids[0], fold_name(name), ids[1]))
             if row is not None and row[0] != relation_id:
                 self.connection.execute(
                     "UPDATE relations SET retired_by = ? WHERE id = ? AND status = 'retired'",
