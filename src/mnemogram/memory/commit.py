@@ -136,11 +136,11 @@ class _Commit:
         folded = fold_name(name)
         known = self.entities.get(folded)
         if known is None:
-            found = self.connection.one(graph.FIND_ENTITY, {"folded": folded})
-            if found is None:
-                found = self.connection.one(graph.NEW_ENTITY, (folded, name, self.now))
+            known = graph.find_entity(self.connection, folded)
+            if known is None:
+                known = graph.new_entity(self.connection, folded, name, self.now)
                 self.entities_created += 1
-            known = self.entities[folded] = int(found)
+            self.entities[folded] = known
         return known
 
     def add(self, told: Told) -> None:
@@ -148,23 +148,20 @@ class _Commit:
         subject, obj = self.entity(told.subject), self.entity(told.object)
         type_folded = fold_name(told.relation)
         sentence = None if told.sentence is None else graph.sentence_row(connection, told.sentence)
-        row = connection.first(graph.FIND_RELATION, (subject, type_folded, obj))
-        if row is None:
-            relation_id = int(
-                connection.one(
-                    graph.NEW_RELATION,
-                    (subject, told.relation, type_folded, obj, told.triple.kind,
-                     told.triple.trust, told.confidence, self.now, self.now, sentence),
-                )
-            )  # fmt: skip
+        kind, trust = str(told.triple.kind), str(told.triple.trust)
+        known = graph.find_relation(connection, subject, type_folded, obj)
+        if known is None:
+            triple = (subject, told.relation, obj)
+            relation_id = graph.new_relation(
+                connection, triple, kind, trust, told.confidence, self.now, self.now, sentence
+            )
             self.new[relation_id] = None
-            kind, trust = str(told.triple.kind), str(told.triple.trust)
         else:
-            relation_id = int(row[0])
-            kind, trust = graph.stronger((row[1], row[2]), (told.triple.kind, told.triple.trust))
-            confidence = max(row[3], told.confidence)
-            status, retired_at, retired_by = row[4], row[6], row[7]
-            if status == "retired" and not (told.triple.trust == "document" != row[2]):
+            relation_id = known.id
+            kind, trust = graph.stronger((known.kind, known.trust), (kind, trust))
+            confidence = max(known.confidence, told.confidence)
+            status, retired_at, retired_by = known.status, known.retired_at, known.retired_by
+            if status == "retired" and not (told.triple.trust == "document" != known.trust):
                 # What was taken back is trusted as far as whoever tells it again.
                 status, retired_at, retired_by = "active", None, None
                 trust = told.triple.trust
@@ -175,14 +172,14 @@ class _Commit:
             if relation_id not in self.seen:
                 if status == "retired":
                     self.contested.append(relation_id)
-                elif row[4] == "retired":
+                elif known.status == "retired":
                     self.revived += 1
                 else:
                     self.repeated += 1
-        self.mention(relation_id, told, sentence, trust, known=row is not None)
+        self.mention(relation_id, told, sentence, known=known is not None)
         self.ids.append(relation_id)
         self.seen.add(relation_id)
-        if row is not None:
+        if known is not None:
             pins.refresh_pins(connection, relation_id)
         for key in told.scenes:
             scene_id = self.scenes.get(key)
@@ -196,9 +193,7 @@ class _Commit:
         if type_folded in self.single_valued:
             self.replace(relation_id, told, subject, type_folded, kind)
 
-    def mention(
-        self, relation_id: int, told: Told, sentence: int | None, trust: str, *, known: bool
-    ) -> None:
+    def mention(self, relation_id: int, told: Told, sentence: int | None, *, known: bool) -> None:
         connection = self.connection
         before = None
         key = (relation_id, self.session_id, told.triple.trust)
@@ -211,13 +206,7 @@ class _Commit:
         connection.execute(graph.MENTION, (*key, self.now, sentence))
         if not known:
             return
-        if relation_id in self.new:  # told twice in this batch: not indexed yet
-            best = connection.one(graph.BEST_SENTENCE, {"id": relation_id, "trust": trust})
-            connection.execute(
-                "UPDATE relations SET sentence_id = ? WHERE id = ?", (best, relation_id)
-            )
-        else:
-            graph.refresh_sentence(connection, relation_id)
+        graph.refresh_sentence(connection, relation_id, indexed=relation_id not in self.new)
         graph.drop_unused_sentences(connection, (before, sentence))
 
     def replace(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import graph, index, pins
@@ -46,6 +46,28 @@ SELECT w.id, w.subject, w.relation, w.object, w.kind, w.trust, w.confidence, w.s
   FROM relations_whole AS w LEFT JOIN relations_whole AS b ON b.id = w.retired_by
  ORDER BY w.id
 """
+
+
+_AS_THEY_ARE: Final = ("subject", "relation", "object", "kind", "trust", "confidence", "status")
+
+
+class _Exported(NamedTuple):
+    """A row of ``_RELATIONS``."""
+
+    id: int
+    subject: str
+    relation: str
+    object: str
+    kind: str
+    trust: str
+    confidence: float
+    status: str
+    created_at: int
+    told_at: int
+    retired_at: int | None
+    by_subject: str | None
+    by_relation: str | None
+    by_object: str | None
 
 
 def _time(microseconds: int) -> str:
@@ -88,31 +110,25 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
             "name": name,
             "created_at": _time(created_at),
         }
-        aliases = connection.all_rows(
+        aliases = connection.column(
             "SELECT name FROM aliases WHERE entity_id = ? ORDER BY folded", (entity_id,)
         )
         if aliases:
-            line["aliases"] = [row[0] for row in aliases]
+            line["aliases"] = aliases
         if pins := _pins(connection, "entity", entity_id):
             line["scenes"] = pins
         yield line
-    for row in connection.all_rows(_RELATIONS):
+    for relation in map(_Exported._make, connection.all_rows(_RELATIONS)):
         line = {
             "type": "relation",
-            "subject": row[1],
-            "relation": row[2],
-            "object": row[3],
-            "kind": row[4],
-            "trust": row[5],
-            "confidence": row[6],
-            "status": row[7],
-            "created_at": _time(row[8]),
-            "told_at": _time(row[9]),
+            **{name: getattr(relation, name) for name in _AS_THEY_ARE},
+            "created_at": _time(relation.created_at),
+            "told_at": _time(relation.told_at),
         }
-        if row[10] is not None:
-            line["retired_at"] = _time(row[10])
-        if row[11] is not None:
-            line["replaced_by"] = list(row[11:14])
+        if relation.retired_at is not None:
+            line["retired_at"] = _time(relation.retired_at)
+        if relation.by_subject is not None:
+            line["replaced_by"] = [relation.by_subject, relation.by_relation, relation.by_object]
         line["tellings"] = [
             {
                 key: value
@@ -124,9 +140,11 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                 )
                 if value is not None
             }
-            for session_id, trust, told_at, sentence in connection.each_row(_TELLINGS, (row[0],))
+            for session_id, trust, told_at, sentence in connection.each_row(
+                _TELLINGS, (relation.id,)
+            )
         ]
-        if pins := _pins(connection, "relation", row[0]):
+        if pins := _pins(connection, "relation", relation.id):
             line["scenes"] = pins
         yield line
 
@@ -174,14 +192,13 @@ class _Import:
     def entity(self, name: Any, where: str, created_at: int | None = None) -> int:
         text = clean_name(name, where, self.notes)
         folded = fold_name(text)
-        found = self.connection.one(graph.FIND_ENTITY, {"folded": folded})
+        found = graph.find_entity(self.connection, folded)
         if found is None:
-            found = self.connection.one(
-                graph.NEW_ENTITY, (folded, text, self.now if created_at is None else created_at)
-            )
+            made_at = self.now if created_at is None else created_at
+            found = graph.new_entity(self.connection, folded, text, made_at)
             self.counts["entities"] += 1
-            self.made.append(int(found))
-        return int(found)
+            self.made.append(found)
+        return found
 
     def indexed(self, entity: int) -> list[int]:
         """Return the relations of an entity that the index holds: not those made here."""
@@ -215,7 +232,7 @@ class _Import:
         entity = self.entity(_need(line, "name", where), f"{where}.name", created)
         for alias in _entries(line, "aliases", where):
             name = clean_name(alias, f"{where}.aliases", self.notes)
-            held = self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(name)})
+            held = graph.find_entity(self.connection, fold_name(name))
             if held is None:
                 with index.reindexed(self.connection, self.indexed(entity)):
                     self.connection.execute(
@@ -251,29 +268,27 @@ class _Import:
                 if "retired_at" in line
                 else self.now
             )
-        row = connection.first(graph.FIND_RELATION, (subject, fold_name(name), obj))
-        if row is None:
-            relation_id = int(
-                connection.one(
-                    graph.NEW_RELATION,
-                    (subject, name, fold_name(name), obj, kind, trust, confidence, created_at,
-                     told_at, None),
-                )
-            )  # fmt: skip
+        known = graph.find_relation(connection, subject, fold_name(name), obj)
+        if known is None:
+            triple = (subject, name, obj)
+            relation_id = graph.new_relation(
+                connection, triple, kind, trust, confidence, created_at, told_at, None
+            )
             self.new[relation_id] = None
             self.counts["relations"] += 1
             newer = True
         else:
-            relation_id = int(row[0])
-            held_at = connection.one("SELECT told_at FROM relations WHERE id = ?", (relation_id,))
-            newer = told_at > held_at
-            kind, trust = graph.stronger((row[1], row[2]), (kind, trust))
+            relation_id = known.id
+            newer = told_at > known.told_at
+            kind, trust = graph.stronger((known.kind, known.trust), (kind, trust))
             connection.execute(
                 "UPDATE relations SET kind = ?, trust = ?, confidence = ?, told_at = ?,"
                 " created_at = min(created_at, ?) WHERE id = ?",
-                (kind, trust, max(confidence, row[3]), max(told_at, held_at), created_at,
-                 relation_id),
-            )  # fmt: skip
+                (
+                    *(kind, trust, max(confidence, known.confidence)),
+                    *(max(told_at, known.told_at), created_at, relation_id),
+                ),
+            )
             self.counts["joined"] += 1
         if newer:  # the newer telling decides whether it still holds
             connection.execute(
@@ -308,13 +323,7 @@ class _Import:
             self.connection.execute(
                 graph.MENTION, (relation_id, session_id, own, told_at, sentence_id)
             )
-        if relation_id in self.new:
-            best = self.connection.one(graph.BEST_SENTENCE, {"id": relation_id, "trust": trust})
-            self.connection.execute(
-                "UPDATE relations SET sentence_id = ? WHERE id = ?", (best, relation_id)
-            )
-        else:
-            graph.refresh_sentence(self.connection, relation_id)
+        graph.refresh_sentence(self.connection, relation_id, indexed=relation_id not in self.new)
         graph.drop_unused_sentences(self.connection, sentences)
 
     def finish(self) -> None:
@@ -328,15 +337,14 @@ class _Import:
                     f"{where}.replaced_by holds what is no name", hint="Cut or changed."
                 )
             subject, name, obj = map(storable, triple)
-            ids = [
-                self.connection.one(graph.FIND_ENTITY, {"folded": fold_name(each)})
-                for each in (subject, obj)
-            ]
-            row = self.connection.first(graph.FIND_RELATION, (ids[0], fold_name(name), ids[1]))
-            if row is not None and row[0] != relation_id:
+            ids = [graph.find_entity(self.connection, fold_name(each)) for each in (subject, obj)]
+            if ids[0] is None or ids[1] is None:
+                continue
+            by = graph.find_relation(self.connection, ids[0], fold_name(name), ids[1])
+            if by is not None and by.id != relation_id:
                 self.connection.execute(
                     "UPDATE relations SET retired_by = ? WHERE id = ? AND status = 'retired'",
-                    (row[0], relation_id),
+                    (by.id, relation_id),
                 )
         unused = graph.drop_unused_entities(self.connection, self.made)
         self.counts["entities"] -= unused

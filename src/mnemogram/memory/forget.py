@@ -10,6 +10,7 @@ from typing import Final
 from mnemogram.memory import copies, graph, index, pins, scenes
 from mnemogram.memory.file import MemoryFile
 from mnemogram.memory.models import TRUST_RANK, Relation, SweepReport
+from mnemogram.memory.schema import IN_SUBTREE
 from mnemogram.memory.sweep import LISTED
 from mnemogram.sqlite.database import Connection, Database
 
@@ -23,14 +24,14 @@ SELECT DISTINCT relation_id FROM mentions AS m
    AND NOT EXISTS (SELECT 1 FROM mentions
                     WHERE relation_id = m.relation_id AND session_id <> :session)
 """
-_IN_SUBTREE: Final = "(s.key = :key OR (s.key >= :key || '/' AND s.key < :key || '0'))"
+_IN_SUBTREE: Final = IN_SUBTREE.format(scene="s")
 # Pinned at or below the key and nowhere else.
 _OF_SCENE: Final = f"""
 SELECT DISTINCT p.ref_id FROM scenes AS s JOIN scene_refs AS p ON p.scene_id = s.id
  WHERE {_IN_SUBTREE} AND p.kind = 'relation'
    AND NOT EXISTS (SELECT 1 FROM scene_refs AS o JOIN scenes AS t ON t.id = o.scene_id
                     WHERE o.kind = 'relation' AND o.ref_id = p.ref_id
-                      AND NOT (t.key = :key OR (t.key >= :key || '/' AND t.key < :key || '0')))
+                      AND NOT {IN_SUBTREE.format(scene="t")})
 """
 _EVERYTHING: Final = (
     "DELETE FROM scene_refs",

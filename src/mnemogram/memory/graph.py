@@ -10,23 +10,23 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from mnemogram.errors import NotFound
 from mnemogram.memory import index, pins
 from mnemogram.memory.arguments import shown
 from mnemogram.memory.models import KIND_RANK, TRUST_RANK
 from mnemogram.memory.names import MAX_NAME_CHARS, clean_name, fold_name
-from mnemogram.memory.schema import BY_HAND
+from mnemogram.memory.schema import BY_HAND, TRUST_RANK_OF
 from mnemogram.sqlite.database import Connection
 
 __all__ = ["delete_relations", "entity_id", "retire", "set_single_valued", "stronger"]
 
-FIND_ENTITY: Final = """
+_FIND_ENTITY: Final = """
 SELECT id FROM entities WHERE folded = :folded
 UNION ALL SELECT entity_id FROM aliases WHERE folded = :folded LIMIT 1
 """
-NEW_ENTITY: Final = """
+_NEW_ENTITY: Final = """
 INSERT INTO entities (folded, name, names, created_at) VALUES (?1, ?2, ?2, ?3) RETURNING id
 """
 _ALL_NAMES: Final = """
@@ -39,11 +39,11 @@ _NEW_SENTENCE: Final = """
 INSERT INTO sentences (digest, text) VALUES (?, ?)
 ON CONFLICT (digest) DO UPDATE SET text = text RETURNING id
 """
-FIND_RELATION: Final = """
-SELECT id, kind, trust, confidence, status, sentence_id, retired_at, retired_by FROM relations
+_FIND_RELATION: Final = """
+SELECT id, kind, trust, confidence, status, told_at, retired_at, retired_by FROM relations
  WHERE subject_id = ? AND type_folded = ? AND object_id = ?
 """
-NEW_RELATION: Final = """
+_NEW_RELATION: Final = """
 INSERT INTO relations (subject_id, type, type_folded, object_id, kind, trust, confidence,
                        status, created_at, told_at, sentence_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?, ?, ?) RETURNING id
@@ -59,18 +59,65 @@ ON CONFLICT (relation_id, session_id, trust) DO UPDATE SET
 """
 # The sentence shown: the newest of the most trusted telling that has one. Words of
 # a document never stand under a relation that a person told.
-BEST_SENTENCE: Final = """
+BEST_SENTENCE: Final = f"""
 SELECT sentence_id FROM mentions
  WHERE relation_id = :id AND sentence_id IS NOT NULL
    AND (trust <> 'document' OR :trust = 'document')
- ORDER BY CASE trust WHEN 'confirmed' THEN 2 WHEN 'observed' THEN 1 ELSE 0 END DESC,
-          told_at DESC, sentence_id DESC
+ ORDER BY {TRUST_RANK_OF.format(trust="trust")} DESC, told_at DESC, sentence_id DESC
  LIMIT 1
 """
 _USED_SENTENCE: Final = """
 SELECT 1 FROM relations WHERE sentence_id = :id
 UNION ALL SELECT 1 FROM mentions WHERE sentence_id = :id LIMIT 1
 """
+
+
+class Known(NamedTuple):
+    """A relation that is there, as one that tells it again needs to know it."""
+
+    id: int
+    kind: str
+    trust: str
+    confidence: float
+    status: str
+    told_at: int
+    retired_at: int | None
+    retired_by: int | None
+
+
+def find_relation(
+    connection: Connection, subject_id: int, type_folded: str, object_id: int
+) -> Known | None:
+    """Return the relation of a triple; None where it was never told."""
+    row = connection.first(_FIND_RELATION, (subject_id, type_folded, object_id))
+    return None if row is None else Known(*row)
+
+
+def new_relation(
+    connection: Connection,
+    triple: tuple[int, str, int],
+    kind: str,
+    trust: str,
+    confidence: float,
+    created_at: int,
+    told_at: int,
+    sentence_id: int | None,
+) -> int:
+    """Return the id of a relation that is made: of a subject, a type as told, an object."""
+    subject_id, name, object_id = triple
+    values = (subject_id, name, fold_name(name), object_id, kind, trust, confidence)
+    return int(connection.one(_NEW_RELATION, (*values, created_at, told_at, sentence_id)))
+
+
+def find_entity(connection: Connection, folded: str) -> int | None:
+    """Return the id of an entity by a folded name; None where there is none."""
+    found: int | None = connection.one(_FIND_ENTITY, {"folded": folded})
+    return found
+
+
+def new_entity(connection: Connection, folded: str, name: str, now: int) -> int:
+    """Return the id of an entity that is made."""
+    return int(connection.one(_NEW_ENTITY, (folded, name, now)))
 
 
 def entity_id(connection: Connection, name: str | int) -> int:
@@ -83,7 +130,7 @@ def entity_id(connection: Connection, name: str | int) -> int:
     if isinstance(name, int):
         found = connection.one("SELECT id FROM entities WHERE id = ?", (name,))
     elif len(name) <= MAX_NAME_CHARS:
-        found = connection.one(FIND_ENTITY, {"folded": fold_name(name)})
+        found = find_entity(connection, fold_name(name))
     if found is None:
         raise NotFound(
             f"no entity is called {shown(name)}",
@@ -142,18 +189,23 @@ def drop_unused_entities(connection: Connection, ids: Iterable[int]) -> int:
     return dropped
 
 
-def refresh_sentence(connection: Connection, relation_id: int) -> None:
-    """Show the right sentence of a relation, and keep index, vector and table right."""
+def refresh_sentence(connection: Connection, relation_id: int, *, indexed: bool = True) -> None:
+    """Show the right sentence of a relation, and keep index, vector and table right.
+
+    Args:
+        connection: to the file.
+        relation_id: the relation.
+        indexed: False for one that is new, and put into the index when all of it is told.
+    """
     trust, shown = connection.first(
         "SELECT trust, sentence_id FROM relations WHERE id = ?", (relation_id,)
     )
     best = connection.one(BEST_SENTENCE, {"id": relation_id, "trust": trust})
-    if best != shown:
-        with index.reindexed(connection, (relation_id,)):
-            connection.execute(
-                "UPDATE relations SET sentence_id = ? WHERE id = ?", (best, relation_id)
-            )
-        drop_unused_sentences(connection, (shown,))
+    if best == shown:
+        return
+    with index.reindexed(connection, (relation_id,) if indexed else ()):
+        connection.execute("UPDATE relations SET sentence_id = ? WHERE id = ?", (best, relation_id))
+    drop_unused_sentences(connection, (shown,))
 
 
 def stronger(held: tuple[str, str], told: tuple[str, str]) -> tuple[str, str]:

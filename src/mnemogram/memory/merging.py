@@ -49,7 +49,7 @@ def _take_over(connection: Connection, source: int, target: int) -> tuple[int, i
             new_subject = target if subject == source else subject
             new_object = target if obj == source else obj
             triple = (new_subject, type_folded, new_object)
-            twin = connection.first(graph.FIND_RELATION, triple)
+            twin = graph.find_relation(connection, *triple)
             if twin is None:
                 connection.execute(
                     "UPDATE relations SET subject_id = ?, object_id = ? WHERE id = ?",
@@ -57,7 +57,7 @@ def _take_over(connection: Connection, source: int, target: int) -> tuple[int, i
                 )
                 moved += 1
             else:
-                _join(connection, relation_id, int(twin[0]))
+                _join(connection, relation_id, twin.id)
                 joined += 1
         pins.move_pins(connection, "entity", source, target)
         connection.execute("DELETE FROM aliases WHERE entity_id = ?", (source,))

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from mnemogram.memory.models import Recall, Relation, Trust
+from mnemogram.memory.schema import BELOW
 from mnemogram.sqlite.database import Connection
 
 __all__ = ["Pin", "active", "heads", "pinned", "recall", "whole"]
 
-#: A subtree is the key itself and one range: '0' is the character after '/'. Not
-#: one range from the key on: 'chan:qq-x' lies between 'chan:qq' and 'chan:qq/'.
-SUBTREE: Final = """
+#: In two halves: an OR would be walked by no index.
+SUBTREE: Final = f"""
 SELECT id, key FROM scenes WHERE key = :key
 UNION ALL
-SELECT id, key FROM scenes WHERE key >= :key || '/' AND key < :key || '0'
+SELECT id, key FROM scenes WHERE {BELOW.format(scene="scenes")}
 """
 EXACT: Final = "SELECT id, key FROM scenes WHERE key = :key"
 RANGE: Final = "SELECT id, key FROM scenes WHERE key >= :low AND key < :high ORDER BY key"
@@ -43,12 +43,12 @@ BY_WEIGHT: Final = _HEADS.format(index="scene_refs_by_weight", order="")
 RULES_FIRST: Final = _HEADS.format(index="scene_refs_by_precedence", order="p.precedence DESC,")
 # The best pins of a whole subtree that has many scenes. Their targets are looked up
 # after: a look-up for each pin would cost more than all else.
-SWEEP: Final = """
+SWEEP: Final = f"""
 SELECT p.ref_id, p.weight, p.told_at, p.precedence, p.trust, s.key
   FROM scenes AS s
  CROSS JOIN scene_refs AS p INDEXED BY scene_refs_by_weight
     ON p.scene_id = s.id AND p.kind = 'relation'
- WHERE s.key >= :key || '/' AND s.key < :key || '0'
+ WHERE {BELOW.format(scene="s")}
  ORDER BY p.weight DESC, p.told_at DESC, p.ref_id DESC
  LIMIT :most
 """

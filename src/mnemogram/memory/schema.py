@@ -6,9 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from mnemogram.memory.models import TRUST_RANK
 from mnemogram.sqlite.database import Connection, Schema
 
-__all__ = ["BY_HAND", "PIN_ALL_SIDES", "SCHEMA", "WITH_RELATION", "last_merging_scene"]
+__all__ = [
+    "BY_HAND",
+    "IN_SUBTREE",
+    "PIN_ALL_SIDES",
+    "SCHEMA",
+    "TRUST_RANK_OF",
+    "WITH_RELATION",
+    "last_merging_scene",
+]
 
 _APPLICATION_ID: Final = 0x6D6E6773  # "mngs"
 
@@ -202,16 +211,30 @@ CREATE {temporary} TABLE IF NOT EXISTS refusals (
 """
 
 
+#: Whether a scene lies below a key, and whether it is that one or below: '0' is the character
+#: after '/'. Not one range from the key on: 'chan:qq-x' lies between 'chan:qq' and 'chan:qq/'.
+BELOW: Final = "{scene}.key >= :key || '/' AND {scene}.key < :key || '0'"
+IN_SUBTREE: Final = f"({{scene}}.key = :key OR ({BELOW}))"
 #: Precedence of an entity that is pinned for its own sake, and of one that is pinned with
 #: what was told of it: this goes with the last such relation.
 BY_HAND: Final = 1
 WITH_RELATION: Final = 0
+#: The rank of a trust in SQL, and the trust of a rank: see ``models.TRUST_RANK``.
+TRUST_RANK_OF: Final = (
+    "CASE {trust} "
+    + " ".join(f"WHEN '{each}' THEN {rank}" for each, rank in TRUST_RANK.items())
+    + " END"
+)
+_TRUST_OF_RANK: Final = (
+    "CASE {rank} "
+    + " ".join(f"WHEN {rank} THEN '{each}'" for each, rank in TRUST_RANK.items())
+    + " END"
+)
 #: Pins both entities of every relation where the relation is pinned.
 PIN_ALL_SIDES: Final = f"""
 INSERT INTO scene_refs (scene_id, kind, ref_id, weight, trust, precedence, told_at)
 SELECT p.scene_id, 'entity', e.id, max(p.weight),
-       CASE max(CASE p.trust WHEN 'confirmed' THEN 2 WHEN 'observed' THEN 1 ELSE 0 END)
-            WHEN 2 THEN 'confirmed' WHEN 1 THEN 'observed' ELSE 'document' END,
+       {_TRUST_OF_RANK.format(rank=f"max({TRUST_RANK_OF.format(trust='p.trust')})")},
        {WITH_RELATION}, max(p.told_at)
   FROM scene_refs AS p
   JOIN relations AS r ON r.id = p.ref_id

@@ -9,6 +9,7 @@ from typing import Final
 from mnemogram.memory import index, vectors
 from mnemogram.memory.file import MemoryFile
 from mnemogram.memory.models import MemoryStatus, SceneCount, SceneStats
+from mnemogram.memory.schema import IN_SUBTREE
 from mnemogram.memory.sweep import STALE_PINS
 from mnemogram.memory.vectors import Vectors, VectorStatus
 from mnemogram.sqlite.database import Connection
@@ -30,7 +31,7 @@ SELECT count(*) FROM relations AS r
    AND NOT EXISTS (SELECT 1 FROM scene_refs AS p JOIN scenes AS s ON s.id = p.scene_id
                     WHERE p.kind = 'relation' AND p.ref_id = r.id)
 """
-_SCENE_COUNTS: Final = """
+_SCENE_COUNTS: Final = f"""
 SELECT s.key,
        coalesce(sum(p.kind = 'relation' AND r.status = 'active'), 0) AS relations,
        coalesce(sum(p.kind = 'entity' AND e.id IS NOT NULL), 0) AS entities,
@@ -40,8 +41,8 @@ SELECT s.key,
   LEFT JOIN scene_refs AS p ON p.scene_id = s.id
   LEFT JOIN relations AS r ON p.kind = 'relation' AND r.id = p.ref_id
   LEFT JOIN entities AS e ON p.kind = 'entity' AND e.id = p.ref_id
- WHERE :key = '' OR s.key = :key OR (s.key >= :key || '/' AND s.key < :key || '0')
- GROUP BY s.id ORDER BY {order} LIMIT :most
+ WHERE :key = '' OR {IN_SUBTREE.format(scene="s")}
+ GROUP BY s.id ORDER BY {{order}} LIMIT :most
 """
 
 
