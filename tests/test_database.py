@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -314,8 +315,18 @@ def test_a_copy_without_its_wal_is_known_for_what_it_is(tmp_path: Path, path: Pa
             assert copy.status(sizes=False).schema_version == len(STEPS)
 
 
-def test_a_folder_without_permission_is_said_to_be_one(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
+@pytest.fixture
+def tmp_path_everybody_reaches() -> Iterator[Path]:
+    """A folder outside pytest's own, whose modes a pytest that starts beside this one resets."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o755)
+        yield Path(made)
+
+
+def test_a_folder_without_permission_is_said_to_be_one(
+    tmp_path_everybody_reaches: Path,
+) -> None:
+    folder = tmp_path_everybody_reaches / "store"
     folder.mkdir()
     with History.open(folder / "state.db") as history:
         fill(history, 1)
@@ -332,9 +343,6 @@ def test_a_folder_without_permission_is_said_to_be_one(tmp_path: Path) -> None:
                 print(str(error), error.hint)
     """
     if os.geteuid() == 0:
-        for each in (tmp_path, *tmp_path.parents):
-            if each.stat().st_uid == 0 and each != Path("/"):
-                os.chmod(each, each.stat().st_mode | 0o755)
         os.chmod(folder / "state.db", 0o644)
     os.chmod(folder, 0o555)
     try:
