@@ -289,6 +289,8 @@ class SearchResult(Value):
         about: how many conversations match, those of earlier pages left out; None where
             it was not counted.
         about_exact: whether that is the number, and not the least that it can be.
+        did_you_mean: where nothing matches, indexed words that are one edit away from those
+            of the query; they were not searched for.
     """
 
     success: bool
@@ -309,6 +311,7 @@ class SearchResult(Value):
     left_out: Mapping[str, int] = field(default_factory=dict)
     about: int | None = None
     about_exact: bool = False
+    did_you_mean: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from mnemogram.history.search.results import choose, shown
 from mnemogram.history.search.routes import ROUTES, Route, first_answer
 from mnemogram.history.search.scan import from_scan
 from mnemogram.history.search.searcher import EVERYTHING, Answer, IndexDamaged, Searcher
+from mnemogram.history.search.suggest import nearest_words
 from mnemogram.history.search.titles import TitleHit, title_hits
 from mnemogram.history.search.visibility import MAX_SEEN, Candidate, Visibility, encode_cursor
 from mnemogram.sqlite.connection import translate
@@ -110,10 +111,15 @@ def _discover(
     chosen, more = choose(request, found.candidates, titles)
     about, about_exact = _count(searcher, answer, titles)
     parts = [isinstance(each, Candidate) and each.partial for each in chosen]
+    offered: tuple[str, ...] = ()
     if not found.complete and not found.candidates and not titles:
         raise QueryTimeout("the deadline passed before every message was looked at")
     if query.root is not None and not found.candidates and not titles:
         hints.append(_nothing(request, elsewhere))
+        if not request.seen:
+            offered = nearest_words(searcher, query)
+        if offered:
+            hints.append(f"Did you mean {', '.join(offered)}?")
     elif answer.relaxed and all(parts):
         hints.append(_parts(request, elsewhere, complete=searcher.strict_complete))
     hints += elsewhere.hints()
@@ -160,6 +166,7 @@ def _discover(
         left_out=elsewhere.counts(),
         about=about,
         about_exact=about_exact,
+        did_you_mean=offered,
     )
     overhead = display.json_bytes(result) + 400
     fitted, shortened = display.fit_hits(hits, request.budget, overhead)
