@@ -270,3 +270,15 @@ def test_a_secret_names_another_store(
     talk("append", "--session", "s1", "牙医")
     assert talk("search", "牙医").code == 0
     assert len(list((tmp_path / "home" / "users").iterdir())) == 2
+
+
+def test_an_explanation_is_a_table_of_each_result(talk: Run) -> None:
+    done = talk("search", "预约", "牙医", "--explain")
+    lines = done.out.splitlines()
+    head = next(place for place, line in enumerate(lines) if "points  weight  part" in line)
+    assert lines[head + 1].rstrip().endswith("text 1×")
+    assert any("牙医" in line and "word" in line for line in lines[head:])
+    assert any(line.strip().startswith("score: ") and " = " in line for line in lines)
+    assert "route cjk" in done.err
+    answer = talk("search", "预约", "牙医", "--explain", "--json").json
+    assert answer["results"][0]["explanation"]["by"] == "score"

@@ -16,7 +16,13 @@ from rich.console import Console
 from rich.text import Text
 
 from mnemogram.cli.zone import Zone
-from mnemogram.history.models import EvidenceMessage, SearchHit, SessionSummary, StoredMessage
+from mnemogram.history.models import (
+    EvidenceMessage,
+    Explanation,
+    SearchHit,
+    SessionSummary,
+    StoredMessage,
+)
 from mnemogram.text import cut, cut_around
 
 __all__ = ["Page", "calls_of", "clean", "json_text", "marked", "one_line"]
@@ -78,6 +84,17 @@ def marked(snippet: str, *, keep_marks: bool) -> Text:
         shown.append(match[1], style="bold black on yellow")
         at = match.end()
     return shown.append(text[at:])
+
+
+#: Fields of a message, and what a result stands by, for people.
+_PLACES: Final = {"content": "text", "tool_name": "tool", "tool_calls": "calls"}
+_BY: Final = {
+    "score": "score:",
+    "index": "score of the index:",
+    "time": "by its time",
+    "title": "by words of its title",
+    "exact_title": "by its title",
+}
 
 
 class Page:
@@ -247,6 +264,36 @@ class Page:
             if len(shown) <= lines:
                 break
         return shown[:lines]
+
+    def explanation(self, told: Explanation) -> None:
+        """Write why a result stands where it does: its parts as a table, and what they come to."""
+        if told.terms:
+            self._print(Text("    points  weight  part", style="dim"))
+        for term in told.terms:
+            both = ("" if each is None else f"{each:.3f}" for each in (term.points, term.weight))
+            numbers = "".join(f"{each:>8}" for each in both)
+            where = ", ".join(
+                f"{_PLACES.get(name, name)} {times}×" for name, times in term.where.items()
+            )
+            left = Text(f"  {numbers}  ").append(one_line(term.text))
+            left.append(f"  {term.kind}", style="dim")
+            self.row(left, Text(f"  {where}", style="dim"))
+        told_by = [_BY[told.by]]
+        if told.points:
+            told_by[0] += " " + " ".join(
+                f"{'+' if value > 0 else '-'} {abs(value):.3f} {name.replace('_', ' ')}"
+                for name, value in told.points.items()
+            ).removeprefix("+ ")
+            told_by[0] += f" = {sum(told.points.values()):.3f}"
+        if told.as_typed:
+            told_by.append("as typed")
+        if told.otherwise_spelled:
+            told_by.append(f"{told.otherwise_spelled} spelled otherwise")
+        if told.tokens_between:
+            told_by.append(f"{told.tokens_between} other words between")
+        if told.recency is not None:
+            told_by.append(f"its age leaves {told.recency:.0%}")
+        self.line(Text("; ".join(told_by), style="dim"), 4)
 
     def surroundings(self, hit: SearchHit) -> None:
         """Write the conversation around a hit: its ends and the messages near the match."""

@@ -41,7 +41,11 @@ _ROLES: Final = get_args(Role)
 @click.option("--open", "open_", is_flag=True, help="The whole conversation of the best match.")
 @click.option("--response", "-r", is_flag=True, help="Only the answer: its whole text.")
 @click.option("--extract", "-x", is_flag=True, help="Only the first code block of the answer.")
-@click.option("--explain", is_flag=True, help="How it was searched, and how long that took.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Why each result stands where it does, how it was searched, and how long that took.",
+)
 @click.option(
     "--role",
     "roles",
@@ -153,6 +157,7 @@ def search(
             recency=recency,
             timezone=env.zone.info,
             estimate=cursor is None,
+            explain=explain,
         )
         elapsed = time.perf_counter() - start
         if env.json:
@@ -184,6 +189,8 @@ def _show(page: Page, hits: Iterable[SearchHit], *, around: bool, short: bool) -
         if around and number > 1:
             page.line()
         page.hit(number, hit, short=short)
+        if hit.explanation is not None:
+            page.explanation(hit.explanation)
         if around:
             page.surroundings(hit)
 

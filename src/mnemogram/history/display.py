@@ -133,7 +133,7 @@ def json_bytes(value: Any) -> int:
 def json_bytes_at_most(hit: SearchHit) -> int:
     """Return what :func:`json_bytes` of a hit cannot exceed, without making the JSON of it."""
     messages = (*hit.messages, *hit.bookend_start, *hit.bookend_end)
-    if any(each.tool_calls is not None for each in messages):
+    if hit.explanation is not None or any(each.tool_calls is not None for each in messages):
         return json_bytes(hit)
     texts: tuple[str | None, ...] = (
         hit.session_id, hit.title, hit.source, hit.model, hit.snippet, hit.parent_session_id
@@ -291,6 +291,8 @@ def _with_less(result: _A) -> _A | None:
             changes = {"results": result.results[:-1], "count": result.count - 1}
         elif isinstance(result, SearchResult) and result.results:
             hit = _without_surroundings(result.results[0])
+            if hit == result.results[0]:
+                hit = replace(hit, explanation=None)
             changes = {} if hit == result.results[0] else {"results": (hit,)}
     elif len(result.messages) > 1:
         changes = _less_messages(result)

@@ -357,6 +357,7 @@ class History:
         recency: timedelta | float | None = None,
         timezone: tzinfo | None = None,
         estimate: bool = False,
+        explain: bool = False,
     ) -> SearchResult:
         """Find the conversations that answer a query, one result for each lineage.
 
@@ -386,6 +387,7 @@ class History:
             timezone: that of bounds written without one; UTC by default.
             estimate: count how many conversations match, into ``about``, as far as that
                 is soon done.
+            explain: say of each result why it stands where it does, in its ``explanation``.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -411,6 +413,7 @@ class History:
             recency=recency,
             timezone=timezone,
             estimate=estimate,
+            explain=explain,
         )
         with self._database.read(timeout=timeout) as connection:
             outcome = search.outcome_of(connection, request)

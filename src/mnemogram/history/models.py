@@ -227,6 +227,57 @@ class StoredMessage(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedTerm(Value):
+    """What one part of a query gave a result.
+
+    Attributes:
+        text: the part.
+        kind: ``word`` (of scripts without spaces, a pair of characters), ``prefix`` (what other
+            forms of a word begin with), ``phrase`` (two that touch, a whole run), or ``query`` (as
+            it was typed).
+        where: how often it stands in the message's ``content``, ``tool_name`` and
+            ``tool_calls``, and in the session's ``title``.
+        weight: what it can give, by its rarity; None where nothing was scored.
+        points: what it gave.
+    """
+
+    text: str
+    kind: str
+    where: Mapping[str, int]
+    weight: float | None = None
+    points: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Value):
+    """Why a result stands where it does.
+
+    Attributes:
+        by: ``score``; ``index`` where only the index scored it; ``time`` where the answer is
+            sorted by it; ``title`` or ``exact_title`` of the session.
+        terms: the parts of the query that are there, those that gave most first.
+        points: what the score is the sum of: ``words``, ``prefixes``, ``phrases``,
+            ``trigrams`` (BM25 of the parts, and of what is inside of words), ``title``, ``newer``
+            (of messages that say nearly the same), ``neighbours`` (hits beside it),
+            ``nearness`` (spelling, phrase and distances, of those with the same words),
+            ``recency``, ``above_parts`` (all of the query, above parts of it).
+        as_typed: whether the query stands there as it was typed.
+        otherwise_spelled: words that stand there in another spelling only.
+        tokens_between: how many other tokens the query's words enclose where they are nearest
+            to each other.
+        recency: what its age leaves of the score, 1.0 for all; None without a half-life.
+    """
+
+    by: Literal["score", "index", "time", "title", "exact_title"]
+    terms: tuple[ExplainedTerm, ...]
+    points: Mapping[str, float]
+    as_typed: bool | None = None
+    otherwise_spelled: int | None = None
+    tokens_between: int | None = None
+    recency: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit(Value):
     """One conversation that answers the query, by its best message.
 
@@ -240,6 +291,7 @@ class SearchHit(Value):
         partial: whether it holds parts of the query only.
         found_by: what found it: a route as in ``search_path``, ``like`` where its text was
             read (an index has not reached it, or does not hold it), or ``title``.
+        explanation: why it stands where it does, where that was asked for.
     """
 
     session_id: str
@@ -260,6 +312,7 @@ class SearchHit(Value):
     parent_session_id: str | None
     partial: bool = False
     found_by: str = ""
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -34,7 +34,15 @@ from mnemogram.history.search.visibility import Candidate
 from mnemogram.sqlite.database import Connection
 from mnemogram.text import PLAIN_OPTIONS
 
-__all__ = ["MOST_SCORED", "Evidence", "Statistics", "count_rows", "rerank", "statistics"]
+__all__ = [
+    "MOST_SCORED",
+    "Evidence",
+    "Statistics",
+    "Trace",
+    "count_rows",
+    "rerank",
+    "statistics",
+]
 
 #: Candidates, and best ones of lineages, that are scored exactly. Twice as many gained nothing
 #: (XQuAD in five languages, whole passages and single sentences; CMRC).
@@ -57,6 +65,10 @@ _WIDTHS: Final = (4, 16, 64)
 _BARELY: Final = 1.0 - 1e-9
 #: How much a hit one and two messages away counts for its neighbour.
 _NEIGHBOUR: Final = (0.0, 0.25, 0.12)
+
+
+#: The step of scoring that phrases of a kind belong to.
+_STEPS: Final = {"word": "words", "prefix": "prefixes", "phrase": "phrases", "query": "phrases"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +140,9 @@ class Evidence:
         as_typed = frozenset(typed)
         for node in as_typed:
             weights.setdefault(node, 0.0)
-        self._matcher: Matcher = compile(Or(list(weights)), substring=substring)
-        self._weights = [weights[each] for each in self._matcher.phrases]
+        self.matcher: Matcher = compile(Or(list(weights)), substring=substring)
+        #: What each phrase can give, by place.
+        self.weights = [weights[each] for each in self.matcher.phrases]
         self._average = average
         self._grams = (grams_of, grams_by, grams_weight)
         units, spelled = units or {}, spellings or {}
@@ -146,7 +159,7 @@ class Evidence:
     @property
     def phrases(self) -> tuple[Phrase, ...]:
         """The phrases by the places that :attr:`Candidate.parts` names."""
-        return self._matcher.phrases
+        return self.matcher.phrases
 
     def holding(self, candidates: list[Candidate], wanted: frozenset[Phrase]) -> list[Candidate]:
         """Leave out the scored candidates that hold none of some phrases, if others do."""
@@ -156,23 +169,30 @@ class Evidence:
 
     def of_title(self, title: str) -> dict[int, float]:
         """Return what each phrase gives a session by its title, by place."""
-        counts, _ = self._matcher.count(title)
+        counts, _ = self.matcher.count(title)
         return {
-            place: _TITLE * self._weights[place] * count * (K + 1.0) / (count + K)
+            place: _TITLE * self.weights[place] * count * (K + 1.0) / (count + K)
             for place, count in enumerate(counts)
-            if count and self._weights[place] > 0.0
+            if count and self.weights[place] > 0.0
         }
 
     def units_at(self, places: Iterable[int]) -> frozenset[int]:
         """Return the numbers of the units that phrases are forms of."""
         return frozenset(self._units[place] for place in places if self._units[place] >= 0)
 
+    def kind_at(self, place: int) -> str:
+        """Return what a phrase is of the query: see ``ExplainedTerm.kind``."""
+        if self._units[place] >= 0:
+            single = len(self.phrases[place].text) == 1
+            return "prefix" if self.phrases[place].prefix and not single else "word"
+        return "query" if self._units[place] == UNIT_TYPED else "phrase"
+
     def scorer(self) -> Scorer:
         """Return what scores the rows of one search, given all of them."""
         text, options, weight = self._grams
         return Scorer(
-            self._matcher,
-            self._weights,
+            self.matcher,
+            self.weights,
             COLUMN_WEIGHTS,
             self._average,
             k=K,
@@ -187,6 +207,30 @@ class Evidence:
         )
 
 
+@dataclass(slots=True)
+class Trace:
+    """How the score of a candidate came about.
+
+    Attributes:
+        between: tokens between the units that it holds, where they are nearest.
+        points: what each step gave.
+        recency: what its age left of the score; None without a half-life.
+    """
+
+    evidence: Evidence
+    between: int
+    points: dict[str, float] = field(default_factory=dict)
+    recency: float | None = None
+
+
+def _note(name: str, candidates: Iterable[Candidate]) -> None:
+    """Note what a step changed in the scores of those that are traced."""
+    for each in candidates:
+        if isinstance(each.trace, Trace):
+            points = each.trace.points
+            points[name] = points.get(name, 0.0) + each.score - sum(points.values())
+
+
 def rerank(
     connection: Connection,
     candidates: list[Candidate],
@@ -194,12 +238,14 @@ def rerank(
     *,
     most: int = MOST_SCORED,
     half_life: int | None = None,
+    explain: bool = False,
 ) -> list[Candidate]:
     """Score the best candidates exactly; the others stay below them in their order.
 
     Args:
         most: how many candidates are read, and the best of how many lineages.
         half_life: microseconds by which an older message counts half; None for no matter.
+        explain: whether candidates are traced.
     """
     _age(candidates, half_life)
     candidates.sort(key=_best_first)
@@ -209,18 +255,26 @@ def rerank(
         heads.setdefault(each.session.root, each)
     chosen = {each.id: each for each in candidates[:most]}
     chosen |= {each.id: each for each in list(heads.values())[:most]}
-    lengths = _score(connection, candidates, chosen, evidence)
+    lengths = _score(connection, candidates, chosen, evidence, explain=explain)
     scored = [each for each in candidates if each.id in lengths]
+    noted = scored if explain else ()
+    _note("trigrams", noted)
     _add_titles(scored, evidence)
+    _note("title", noted)
     _newer_first(scored, lengths)
+    _note("newer", noted)
     _add_neighbours(connection, scored)
+    _note("neighbours", noted)
     # The last of many has fewer neighbours than those before it.
     for _, members in groupby(
         sorted(scored, key=lambda each: each.session.id), key=lambda each: each.session.id
     ):
         _newer_first(list(members), lengths)
+    _note("newer", noted)
     _settle(scored)
+    _note("nearness", noted)
     _age(scored, half_life)
+    _note("recency", noted)
     return candidates
 
 
@@ -229,6 +283,8 @@ def _score(
     candidates: list[Candidate],
     chosen: Mapping[int, Candidate],
     evidence: Evidence,
+    *,
+    explain: bool,
 ) -> dict[int, int]:
     """Score the chosen candidates by their texts; return the lengths of these in tokens."""
     scorer, every = evidence.scorer(), evidence.units
@@ -254,7 +310,13 @@ def _score(
             each.units, folded, typed, apart = scorer.about(place)
             # Of parts of a query, what is inside the other words tells more than distances.
             each.apart = (folded, not typed, _width(apart) if each.units >= every else 0)
+            if explain:
+                each.trace = trace = Trace(evidence, apart)
+                for at, points in each.parts.items():
+                    name = _STEPS[evidence.kind_at(at)]
+                    trace.points[name] = trace.points.get(name, 0.0) + points
         else:
+            each.trace = None
             each.score = -1.0 / (1.0 + max(0.0, each.score))  # below all scored, order kept
     return lengths
 
@@ -320,7 +382,10 @@ def _age(candidates: list[Candidate], half_life: int | None) -> None:
     newest, oldest = max(times), min(times)
     for each in candidates:
         moment = oldest if each.timestamp is None else each.timestamp
-        each.score *= 0.5 ** ((newest - moment) / half_life)
+        left = 0.5 ** ((newest - moment) / half_life)
+        each.score *= left
+        if isinstance(each.trace, Trace):
+            each.trace.recency = left
 
 
 def _newer_first(candidates: list[Candidate], lengths: Mapping[int, int]) -> None:

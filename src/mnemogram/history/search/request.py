@@ -53,6 +53,7 @@ class Request:
     budget: int
     recency: int | None = None
     estimate: bool = False
+    explain: bool = False
 
     @property
     def narrowed(self) -> list[str]:
@@ -181,6 +182,7 @@ def checked_request(
     recency: timedelta | float | None = None,
     timezone: tzinfo | None = None,
     estimate: bool = False,
+    explain: bool = False,
 ) -> Request:
     """Return the arguments of a search, checked.
 
@@ -228,4 +230,5 @@ def checked_request(
         budget=budget,
         recency=_half_life(recency),
         estimate=bool(estimate),
+        explain=bool(explain),
     )

@@ -12,6 +12,7 @@ from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
 from mnemogram.history import display, reading
 from mnemogram.history.models import EvidenceMessage, SearchHit
+from mnemogram.history.search.explain import explained, explained_title
 from mnemogram.history.search.request import Request
 from mnemogram.history.search.titles import TitleHit
 from mnemogram.history.search.visibility import Candidate, best_of_lineages
@@ -55,6 +56,12 @@ def _snippet(
     return cut(row.content, SNIPPET_CHARS)[0], None
 
 
+def _soon(connection: Connection) -> float | None:
+    """Return until when one text may be looked through, to show it."""
+    remaining = connection.remaining()
+    return None if remaining is None else time.monotonic() + max(0.0, remaining) * _MARKING_SHARE
+
+
 def _hit(
     connection: Connection,
     candidate: Candidate,
@@ -65,12 +72,10 @@ def _hit(
 ) -> SearchHit:
     session = candidate.session
     row = reading.message_row(connection, candidate.id)
-    remaining = connection.remaining()
-    snippet, span = _snippet(
-        row,
-        marker,
-        None if remaining is None else time.monotonic() + max(0.0, remaining) * _MARKING_SHARE,
-    )
+    snippet, span = _snippet(row, marker, _soon(connection))
+    explanation = None
+    if request.explain:
+        explanation = explained(candidate, row, marker, request.sort, _soon(connection))
     if full:
         messages, before, after = reading.window_around(
             connection, session.id, row, request.window, span=span
@@ -104,10 +109,11 @@ def _hit(
         parent_session_id=session.parent_key,
         partial=candidate.partial,
         found_by=candidate.found_by,
+        explanation=explanation,
     )
 
 
-def _title_hit(connection: Connection, hit: TitleHit, *, full: bool) -> SearchHit:
+def _title_hit(connection: Connection, hit: TitleHit, request: Request, *, full: bool) -> SearchHit:
     session = hit.session
     start = _bookends(connection, session.id, first=True) if full else ()
     shown = {each.id for each in start}
@@ -132,6 +138,7 @@ def _title_hit(connection: Connection, hit: TitleHit, *, full: bool) -> SearchHi
         detail="full" if full else "anchor",
         parent_session_id=session.parent_key,
         found_by="title",
+        explanation=explained_title(hit) if request.explain else None,
     )
 
 
@@ -174,7 +181,7 @@ def shown(
     for place, each in enumerate(chosen):
         full = request.detail == "full" or place == 0
         if isinstance(each, TitleHit):
-            hits.append(_title_hit(connection, each, full=full))
+            hits.append(_title_hit(connection, each, request, full=full))
         else:
             hits.append(_hit(connection, each, request, marker, full=full))
     return tuple(hits)

@@ -251,4 +251,5 @@ class Searcher:
                 evidence,
                 most=most,
                 half_life=self.request.recency,
+                explain=self.request.explain,
             )

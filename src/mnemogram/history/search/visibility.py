@@ -90,6 +90,7 @@ class Candidate:
             otherwise, whether the query does not stand there as it is, and how far its units
             stand apart.
         found_by: the route that found it: an index, or ``like`` where its text was read.
+        trace: how its score came about (``rank.Trace``), where that was asked for.
     """
 
     id: int
@@ -102,6 +103,7 @@ class Candidate:
     units: frozenset[int] = frozenset()
     apart: tuple[int, bool, int] = (0, False, 0)
     found_by: str = ""
+    trace: object = None
 
     @property
     def age(self) -> tuple[bool, int]:
