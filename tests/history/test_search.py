@@ -772,12 +772,12 @@ def test_the_answer_has_the_documented_fields(history: History) -> None:
     assert set(answer) == {
         "success", "mode", "query", "detail", "results", "count", "search_path", "complete",
         "candidate_limit", "candidate_limit_reached", "index_status", "legacy_import", "hint",
-        "cursor", "found_by", "left_out", "about", "about_exact",
+        "cursor", "found_by", "left_out", "about", "about_exact", "did_you_mean",
     }  # fmt: skip
     assert set(answer["results"][0]) == {
         "session_id", "title", "source", "model", "when", "matched_role", "match_message_id",
         "snippet", "score", "messages", "bookend_start", "bookend_end", "messages_before",
-        "messages_after", "detail", "parent_session_id", "partial", "found_by",
+        "messages_after", "detail", "parent_session_id", "partial", "found_by", "explanation",
     }  # fmt: skip
     assert set(answer["results"][0]["messages"][0]) == {
         "id", "uid", "role", "timestamp", "state", "provenance", "content", "tool_name",
