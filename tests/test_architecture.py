@@ -24,7 +24,7 @@ FLOORS = (
     ("history",),
     (
         *("history.search", "history.browsing", "history.walking", "history.elsewhere"),
-        *("history.upkeep", "history.legacy"),
+        *("history.counting", "history.upkeep", "history.legacy"),
     ),
     ("history.history",),
     (
@@ -37,7 +37,7 @@ FLOORS = (
     ("host", "options"),
     ("service", "learning", "tools"),
     ("importers",),
-    ("integrations", "demo"),
+    ("integrations", "demo", "view"),
     ("cli", "__main__"),
 )
 #: Rooms of one floor, or below another's, that are not to know each other.

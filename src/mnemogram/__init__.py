@@ -39,6 +39,7 @@ from mnemogram.history.models import (
     SearchResult,
     Session,
     SessionSummary,
+    SourceCount,
     Status,
     StoredMessage,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "Session",
     "SessionDeleted",
     "SessionSummary",
+    "SourceCount",
     "Status",
     "StorageUnavailable",
     "StoreClosed",

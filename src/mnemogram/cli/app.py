@@ -49,6 +49,7 @@ VERBS: Final[Mapping[str, str]] = {
     "memory": "memory:memory",
     "tokenizer": "tokenizer:tokenizer",
     "mcp": "mcp:mcp",
+    "view": "view:view",
     "completion": "completion:completion",
 }
 

@@ -14,7 +14,17 @@ from types import TracebackType
 from typing import IO, Any, Final, Literal, cast
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import browsing, display, reading, shapes, status, updating, walking, writing
+from mnemogram.history import (
+    browsing,
+    counting,
+    display,
+    reading,
+    shapes,
+    status,
+    updating,
+    walking,
+    writing,
+)
 from mnemogram.history import legacy as legacy_import
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import damage
@@ -31,6 +41,7 @@ from mnemogram.history.models import (
     SearchResult,
     Session,
     SessionSummary,
+    SourceCount,
     Status,
     StoredMessage,
     Updated,
@@ -579,6 +590,89 @@ class History:
             exclude_sessions=excluded_sessions(exclude_sessions),
             title=title or None,
         )
+
+    def count_messages(
+        self,
+        edges: Sequence[Time],
+        *,
+        sources: Sequence[str] | None = None,
+        all_sources: bool = False,
+        timeout: float = READ_TIMEOUT,
+    ) -> tuple[int, ...]:
+        """Return how many messages were said between each two neighbouring times.
+
+        Args:
+            edges: rising times, 2 to 1,001: aware datetimes or ISO 8601. A message counts
+                from the time before it on, up to and without the one after it.
+            sources, all_sources: as for :meth:`browse`.
+            timeout: seconds for the whole request.
+
+        Returns:
+            One number fewer than there are edges. What was rewound, and what has no time,
+            is not counted.
+
+        Raises:
+            InvalidArgument: an argument is out of range.
+            QueryTimeout: the time passed.
+        """
+        given = [to_microseconds(each, "edges") for each in _each(edges, "edges")]
+        times = counting.checked_edges(given)
+        chosen = checked_sources(sources, all_sources)
+        with self._database.read(timeout=timeout) as connection:
+            return counting.between(connection, times, chosen)
+
+    def sources(
+        self, *, sizes: bool = False, timeout: float = READ_TIMEOUT
+    ) -> tuple[SourceCount, ...]:
+        """Return which sources there are, that with most messages first.
+
+        Args:
+            sizes: measure the bytes of their texts, which looks at every message.
+            timeout: seconds for the whole request.
+
+        Raises:
+            QueryTimeout: the time passed.
+        """
+        with self._database.read(timeout=timeout) as connection:
+            return counting.sources(connection, sizes=sizes)
+
+    def lineage(
+        self, session: str, *, limit: int = 100, timeout: float = READ_TIMEOUT
+    ) -> tuple[SessionSummary, ...]:
+        """Return a session, and then those that it continues or that continue it.
+
+        Args:
+            session: the session's id.
+            limit: most sessions, 1 to 1,000; the oldest are there.
+            timeout: seconds for the whole request.
+
+        Raises:
+            NotFound: no such session.
+            InvalidArgument: an argument is out of range.
+            QueryTimeout: the time passed.
+        """
+        session = checked_key(session, "session")
+        reading.checked_int(limit, "limit", 1, 1_000)
+        with self._database.read(timeout=timeout) as connection:
+            return counting.lineage(connection, session, limit)
+
+    def message_at(self, session: str, position: int, *, timeout: float = READ_TIMEOUT) -> int:
+        """Return the store's id of the message at a place of a session.
+
+        Args:
+            session: the session's id.
+            position: how many messages stand before it; those that were rewound are not
+                counted.
+            timeout: seconds for the whole request.
+
+        Raises:
+            NotFound: no such session, or it has not so many messages.
+            QueryTimeout: the time passed.
+        """
+        session = checked_key(session, "session")
+        reading.checked_int(position, "position", 0, 2**63 - 1)
+        with self._database.read(timeout=timeout) as connection:
+            return counting.message_at(connection, session, position)
 
     def locate(self, name: str) -> Located:
         """Return the session that somebody means who types a name.

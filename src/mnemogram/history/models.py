@@ -25,6 +25,7 @@ __all__ = [
     "SearchResult",
     "Session",
     "SessionSummary",
+    "SourceCount",
     "State",
     "Status",
     "StoredMessage",
@@ -452,6 +453,21 @@ class BrowseResult(Value):
     after: str | None = None
     before: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCount(Value):
+    """What is stored of one source.
+
+    Attributes:
+        sessions, messages: how many, those that were rewound too.
+        bytes: of their texts and tool calls; None where it was not measured.
+    """
+
+    source: str
+    sessions: int
+    messages: int
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
