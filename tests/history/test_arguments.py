@@ -187,3 +187,26 @@ def test_the_depth_of_a_value_is_that_of_its_deepest_part(value: Any, most: int)
     assert depth_of(value, most) == min(depth(value), most + 1)
     if depth(value) <= most:
         assert parsed(json.dumps(value), most=most) == value
+
+
+@pytest.mark.parametrize(
+    "cursor", ["9" * 30 + ".1", "1." + "9" * 30, "-" + "9" * 30 + ".1", "1.-7", f"{2**63}.1", "1"]
+)
+def test_a_cursor_that_no_read_gave_is_refused(history: History, cursor: str) -> None:
+    fill(history, 3)
+    with pytest.raises(InvalidArgument, match="cursor"):
+        history.read("s", cursor=cursor)
+
+
+def test_a_number_of_more_than_64_bits_is_refused_wherever_it_reaches_the_file(
+    history: History,
+) -> None:
+    with history._database.read() as connection:
+        for number in (2**63, -(2**63) - 1, 10**40):
+            with pytest.raises(InvalidArgument, match="out of range"):
+                connection.one("SELECT ?", (number,))
+    with (
+        pytest.raises(InvalidArgument, match="out of range"),
+        history._database.write() as connection,
+    ):
+        connection.executemany("INSERT INTO untimed (id) VALUES (?)", [(2**63,)])

@@ -145,3 +145,19 @@ def test_counts_are_of_messages_and_not_of_ids(tmp_path: Path) -> None:
             progress = history.maintain().progress
         assert progress == {}
         assert history.search("wor*", timeout=3.0).complete
+
+
+def test_the_share_that_is_built_is_of_messages_and_not_of_ids(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with History.open(path, load_extension=False) as plain:
+        fill(plain, 10)
+        with plain._database.exclusive() as connection:
+            connection.execute("UPDATE sqlite_sequence SET seq = 9000000 WHERE name = 'messages'")
+        plain.append("s", [Message("user", f"wort{n} hier", uid=f"w{n}") for n in range(30)])
+    with History.open(path) as history:
+        history.maintain(batch_size=30)
+        built = history.search("hier").index_status["building"]
+        assert set(built.values()) <= {0.0, 0.75}
+        assert built["messages_fts_cjk"] == 0.75
+        finish(history)
+        assert "building" not in history.search("hier").index_status

@@ -214,3 +214,22 @@ def test_a_scan_that_runs_out_of_time_says_what_it_did_not_see(
         assert "the deadline passed" in found.notes[1]
         assert len(found) == 20
         assert min(each.id for each in found) > 300
+
+
+def test_how_rare_a_word_is_is_told_by_relations_and_not_by_their_ids(
+    memory: SceneMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.commit([(f"soup {n}", "needs", "salt") for n in range(10)])
+    with memory._database.write() as connection:
+        connection.execute("UPDATE sqlite_sequence SET seq = 5000000 WHERE name = 'relations'")
+        assert connection.changes() == 1
+    memory.commit([("soup 10", "needs", "salt")])
+    totals: list[int] = []
+
+    def noted(total: int, frequency: int) -> float:
+        totals.append(total)
+        return 1.0
+
+    monkeypatch.setattr(recalling, "idf", noted)
+    assert memory.recall("soup")
+    assert set(totals) == {11}

@@ -285,11 +285,14 @@ def read(
 def _place_of_cursor(cursor: str) -> Place:
     try:
         time, _, row_id = cursor.partition(".")
-        return int(time), int(row_id)
-    except (ValueError, AttributeError) as error:
-        raise InvalidArgument(
-            "cursor is not one of a read", hint="Leave the cursor out, or repeat that of a read."
-        ) from error
+        place = int(time), int(row_id)
+        if place >= BEGINNING and max(place) < 2**63 and place[1] >= BEGINNING[1]:
+            return place
+    except (ValueError, AttributeError):
+        pass
+    raise InvalidArgument(
+        "cursor is not one of a read", hint="Leave the cursor out, or repeat that of a read."
+    )
 
 
 def _budget_hint(shortened: bool) -> str | None:

@@ -12,6 +12,7 @@ import apsw
 
 from mnemogram import extension
 from mnemogram.errors import QueryTimeout
+from mnemogram.history.index import records
 from mnemogram.history.index import state as indexes
 from mnemogram.history.models import IndexReport, LegacyImport, Status
 from mnemogram.sqlite.database import Connection, Database, deadline
@@ -26,6 +27,13 @@ _MEASURING: Final = 2.0
 _TOTALS: Final = """
 SELECT count(*), coalesce(sum(substring), 0) FROM messages INDEXED BY messages_by_session
 """
+#: How many of some messages the substring index sees.
+_SUBSTRINGS: Final = """
+SELECT sum(substring), count(*)
+  FROM (SELECT substring FROM messages INDEXED BY messages_by_session LIMIT ?)
+"""
+_MOST_LOOKED_AT: Final = 50_000
+_NEARLY: Final = 0.9999
 _MISSING: Final = """
 SELECT count(*) FROM messages INDEXED BY messages_by_session
  WHERE +id > :low AND +id <= :high AND (substring OR NOT :substring)
@@ -39,7 +47,7 @@ def index_status(
 ) -> dict[str, Any]:
     """Return, for each of the three tables, whether it is whole and usable here.
 
-    ``building`` is there where something builds: the fraction of message ids done.
+    ``building`` is there where something builds: about the share of the messages done.
 
     Args:
         damaged: tables that turned out to be damaged, whatever their state says.
@@ -52,11 +60,26 @@ def index_status(
         usable &= state is not None and (state.token_version == 0 or connection.has_tokenizer)
         shown[definition.name] = bool(usable and state is not None and state.state == "ready")
         if state is not None and state.state == "building" and definition.name not in damaged:
-            low, high = state.gaps[0]
-            building[definition.name] = round(low / high, 4) if high else 0.0
+            building[definition.name] = _share_done(connection, definition)
     if building:
         shown["building"] = building
     return shown
+
+
+def _share_done(connection: Connection, definition: indexes.IndexDefinition) -> float:
+    """Return about which share of what an index will hold it holds, from 0 to less than 1.
+
+    From what is counted already: ids tell nothing, many of theirs may have no message.
+    """
+    try:
+        done = records.sizes(connection, definition.name)[:1] or [0]
+    except (apsw.SQLError, apsw.CorruptError):
+        done = [0]
+    total = int(connection.one("SELECT coalesce(sum(message_count), 0) FROM sessions"))
+    if definition.name == indexes.TRIGRAM.name:
+        ((seen, looked),) = connection.execute(_SUBSTRINGS, (_MOST_LOOKED_AT,))
+        total = total * int(seen or 0) // max(1, int(looked))
+    return min(_NEARLY, round(done[0] / max(1, total), 4))
 
 
 def legacy_import(connection: Connection) -> LegacyImport:

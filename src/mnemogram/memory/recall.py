@@ -139,7 +139,7 @@ def _by_index(connection: Connection, terms: Terms, most: int) -> Hits:
         for each in terms.words
         if each not in terms.prefixes
     }
-    total = int(connection.one("SELECT coalesce(max(id), 0) FROM relations"))
+    total = int(connection.one("SELECT count(*) FROM relations"))
     for each in terms.prefixes:  # a beginning has no row of its own in the vocabulary
         frequency[each] = max(1, total // 50)
     present = sorted((each for each in terms.words if frequency[each]), key=frequency.__getitem__)

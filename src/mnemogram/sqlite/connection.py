@@ -14,7 +14,13 @@ from typing import Any, Final, cast
 
 import apsw
 
-from mnemogram.errors import Busy, MnemogramError, QueryTimeout, StorageUnavailable
+from mnemogram.errors import (
+    Busy,
+    InvalidArgument,
+    MnemogramError,
+    QueryTimeout,
+    StorageUnavailable,
+)
 from mnemogram.sqlite import descriptors
 
 __all__ = [
@@ -92,6 +98,13 @@ def translated() -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise translate(error) from error
+
+
+def _too_large(error: OverflowError) -> InvalidArgument:
+    """Return the error for a number that SQLite cannot hold, wherever it came from."""
+    return InvalidArgument(
+        f"a number is out of range: {error}", hint="Whole numbers have 64 bits at most."
+    )
 
 
 # --- connections -----------------------------------------------------------------------
@@ -197,7 +210,18 @@ class Cursor(apsw.Cursor):
         self._asked = statements, bindings
         self._taken = 0
         self._as_bytes = False
-        super().execute(statements, bindings, **options)
+        try:
+            super().execute(statements, bindings, **options)
+        except OverflowError as error:
+            raise _too_large(error) from error
+        return self
+
+    def executemany(self, statements: str, sequenceofbindings: Any, **options: Any) -> Cursor:
+        """Run a statement for each of some bindings."""
+        try:
+            super().executemany(statements, sequenceofbindings, **options)
+        except OverflowError as error:
+            raise _too_large(error) from error
         return self
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]

@@ -129,6 +129,10 @@ def _step(connection: Connection, name: str, max_rows: int, max_bytes: int) -> I
         if not indexes.count_debts(connection, name, 1):
             indexes.attach(connection, definition)
         return IndexStep(name, "catch up", rows, 0, time.monotonic() - started, False)
+    if not state.gaps:
+        reason = f"{indexes.UNSOUND}: nothing says how far it is built"
+        indexes.mark_for_rebuild(connection, name, reason)
+        return IndexStep(name, "build", 0, 0, time.monotonic() - started, False)
     rows, size, done = _fill(connection, definition, state.gaps[0], max_rows, max_bytes)
     return IndexStep(name, "build", rows, size, time.monotonic() - started, done)
 

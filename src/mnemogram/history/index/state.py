@@ -430,28 +430,37 @@ def create(connection: Connection, definition: IndexDefinition) -> None:
     """Make an index; what messages there are become its gap."""
     name = definition.name
     columns = ", ".join(definition.columns)
+    if connection.one("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,)) is not None:
+        # It lost its row of state: nothing says what it holds.
+        mark_for_rebuild(connection, name, f"{UNSOUND}, without its state")
+        return
     connection.execute(
         f"CREATE VIRTUAL TABLE {name} USING fts5 ({columns},"
         f" content='{definition.view}', content_rowid='id',"
         f" {definition.tokenize}, {definition.options})"
     )
     top = top_id(connection)
+    _note(connection, definition, "building" if top else "ready")
+    if top:
+        connection.execute("INSERT INTO index_gaps (name, low, high) VALUES (?, 0, ?)", (name, top))
+    _install(connection, name, _triggers(definition))
+
+
+def _note(connection: Connection, definition: IndexDefinition, state: str) -> None:
+    """Note the state of an index that has none."""
     connection.execute(
-        "INSERT INTO indexes"
+        "INSERT OR IGNORE INTO indexes"
         " (name, state, tokenizer, token_version, projection_version, changed_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         (
-            name,
-            "building" if top else "ready",
+            definition.name,
+            state,
             definition.tokenizer,
             definition.token_version,
             PROJECTION_VERSION,
             _now(),
         ),
     )
-    if top:
-        connection.execute("INSERT INTO index_gaps (name, low, high) VALUES (?, 0, ?)", (name, top))
-    _install(connection, name, _triggers(definition))
 
 
 def detach(connection: Connection, name: str, reason: str) -> None:
@@ -473,6 +482,8 @@ def mark_for_rebuild(connection: Connection, name: str, reason: str) -> None:
 
     The table is not touched: it may be damaged, or too big for the way of a request.
     """
+    if name in NAMES:
+        _note(connection, _by_name(name), "detached")
     _set_state(connection, name, "detached", reason)
     connection.execute("DELETE FROM index_gaps WHERE name = ?", (name,))
     connection.execute("DELETE FROM index_debts WHERE name = ?", (name,))

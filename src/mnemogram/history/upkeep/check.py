@@ -30,7 +30,7 @@ from mnemogram.history.index import state as indexes
 from mnemogram.history.models import Message
 from mnemogram.history.schema import SCHEMA
 from mnemogram.sqlite import backup as copies
-from mnemogram.sqlite import undecodable
+from mnemogram.sqlite import definitions, undecodable
 from mnemogram.sqlite.database import Connection, Database
 from mnemogram.values import Value
 
@@ -44,7 +44,7 @@ _IN_PLACE_BYTES: Final = 64 * 1024 * 1024
 _SAMPLED: Final = 40
 _MOST_LINES: Final = 100
 #: Rounds of check and repair, where a repair uncovers what another one mends.
-_MOST_ROUNDS: Final = 4
+_MOST_ROUNDS: Final = 5
 _MOST_TRIES: Final = 2
 #: Bytes of a damaged text that a finding shows on each side of the first that is no text.
 _SHOWN_BYTES: Final = 30
@@ -72,9 +72,9 @@ class Finding(Value):
     """Something that is wrong.
 
     Attributes:
-        kind: ``file`` (pages, b-trees, foreign keys), ``text`` (bytes that are no UTF-8),
-            ``index`` (an FTS table), ``lineage``, ``counts`` or ``write`` (a trial write
-            failed).
+        kind: ``file`` (pages, b-trees, definitions, foreign keys), ``text`` (bytes that are
+            no UTF-8), ``index`` (an FTS table), ``lineage``, ``counts`` or ``write`` (a trial
+            write failed).
         where: the table or index.
         detail: what was found.
         repair: what ``repair`` does about it; None where only a backup helps.
@@ -176,12 +176,34 @@ def _check_file(connection: Connection, findings: list[Finding], checked: list[s
         if not findings:
             findings.append(Finding("file", "free pages", "; ".join(lines[:5]), "VACUUM"))
     sound = not any(each.kind == "file" and each.repair is None for each in findings)
-    if sound:
-        for row in connection.execute("PRAGMA foreign_key_check").fetchall()[:_MOST_LINES]:
-            detail = f"row {row[1]} refers to nothing"
-            findings.append(Finding("file", str(row[0]), detail, "reattach"))
-        checked.append("foreign keys")
-    return sound
+    if not sound or not _check_schema(connection, findings, checked):
+        return False
+    for row in connection.execute("PRAGMA foreign_key_check").fetchall()[:_MOST_LINES]:
+        detail = f"row {row[1]} refers to nothing"
+        findings.append(Finding("file", str(row[0]), detail, "reattach"))
+    checked.append("foreign keys")
+    return True
+
+
+_INDEX_TABLES: Final = frozenset({"indexes", "index_gaps", "index_debts"})
+#: Tables that hold nothing but what the messages tell, or can be told again.
+_DERIVED: Final = _INDEX_TABLES | {"meta"}
+
+
+def _check_schema(connection: Connection, findings: list[Finding], checked: list[str]) -> bool:
+    """Check that tables, indexes and views are what they were defined as.
+
+    Returns whether they are: else nobody can rely on what is read through them.
+    """
+    wrong = definitions.differences(connection, SCHEMA)
+    for each in wrong:
+        detail = f"the {each.kind} is {each.how}"
+        helped = each.redefined or each.name in _DERIVED
+        # A table that is gone is made anew, empty; without the messages there is nothing to save.
+        helped |= each.how == "missing" and each.name != "messages"
+        findings.append(Finding("file", each.name, detail, "define" if helped else None))
+    checked.append("definitions of tables, indexes and views")
+    return not wrong
 
 
 def _integrity(connection: Connection, table: str | None) -> list[str]:
@@ -325,13 +347,18 @@ def _check_definitions(connection: Connection, findings: list[Finding], checked:
         str(name): str(sql)
         for name, sql in connection.execute("SELECT name, sql FROM sqlite_schema")
     }
-    for name, state in indexes.load_states(connection).items():
+    states = indexes.load_states(connection)
+    for name in sorted(indexes.NAMES & schema.keys() - states.keys()):
+        findings.append(Finding("index", name, "nothing says what it holds", "rebuild"))
+    for name, state in states.items():
         definition = indexes.definition_of(state)
         if state.is_rebuild or definition is None:
             continue
         wrong = None
         if name not in schema:
             wrong = "its table is missing"
+        elif state.state == "building" and not state.gaps:
+            wrong = "nothing says how far it is built"
         elif any(schema.get(trigger) != sql for trigger, sql in _expected(definition, state)):
             wrong = "its triggers are missing or changed"
         elif any(low > high for low, high in state.gaps) or any(
@@ -560,12 +587,16 @@ def _beyond_repair(report: CheckReport) -> tuple[str, ...]:
     return tuple(f"{each.where}: {each.detail}" for each in report.findings if each.repair is None)
 
 
+#: What is done for all findings together, and what it is then said to be about.
+_AT_ONCE: Final = {"mend": "damaged texts", "define": "tables, indexes and views"}
+
+
 def _plan(report: CheckReport) -> list[tuple[str, str]]:
     if any(each.kind == "file" and each.repair is None for each in report.findings):
         return []
-    order = ("REINDEX", "mend", "reattach", "relink", "recount", "rebuild", "VACUUM")
+    order = ("define", "REINDEX", "mend", "reattach", "relink", "recount", "rebuild", "VACUUM")
     wanted = {
-        (each.repair, "damaged texts" if each.repair == "mend" else each.where)
+        (each.repair, _AT_ONCE.get(each.repair, each.where))
         for each in report.findings
         if each.repair is not None
     }
@@ -578,6 +609,22 @@ def _backup_path(path: Path) -> Path:
     if target.exists():
         raise InvalidArgument(f"{target} exists already", hint="Name another file as backup.")
     return target
+
+
+def _define(store: HistoryFile, where: str) -> None:
+    """Make all again that is not as it was defined, and what was derived from it."""
+    with store.database.write() as connection:
+        emptied = definitions.define(connection, SCHEMA, _DERIVED)
+        if "sqlite_sequence" in emptied:
+            for table in ("messages", "session_items"):
+                connection.execute(
+                    "INSERT INTO sqlite_sequence (name, seq)"
+                    f" SELECT '{table}', coalesce(max(id), 0) FROM {table}"
+                )
+        lost = _INDEX_TABLES.intersection(emptied)
+        there = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema")}
+    for name in sorted(indexes.NAMES & there) if lost else ():
+        _rebuild(store, name)
 
 
 def _mend(store: HistoryFile, where: str) -> None:
@@ -629,6 +676,7 @@ def _vacuum(store: HistoryFile, where: str) -> None:
 
 
 _ACTIONS: Final[dict[str, Callable[[HistoryFile, str], None]]] = {
+    "define": _define,
     "mend": _mend,
     "reattach": _reattach,
     "REINDEX": _reindex,
