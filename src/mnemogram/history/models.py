@@ -260,6 +260,7 @@ class Explanation(Value):
         points: what the score is the sum of: ``words``, ``prefixes``, ``phrases``,
             ``trigrams`` (BM25 of the parts, and of what is inside of words), ``title``, ``newer``
             (of messages that say nearly the same), ``neighbours`` (hits beside it),
+            ``date`` (said when the query says),
             ``nearness`` (spelling, phrase and distances, of those with the same words),
             ``recency``, ``above_parts`` (all of the query, above parts of it).
         as_typed: whether the query stands there as it was typed.

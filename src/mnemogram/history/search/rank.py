@@ -10,7 +10,7 @@ query, trigrams inside words, and hits in neighbouring messages of the same sess
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Final
@@ -69,6 +69,9 @@ _NEIGHBOUR: Final = (0.0, 0.25, 0.12)
 
 #: The step of scoring that phrases of a kind belong to.
 _STEPS: Final = {"word": "words", "prefix": "prefixes", "phrase": "phrases", "query": "phrases"}
+
+#: What a time that the query names adds to the score of what was said then.
+_TIMELY: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +241,7 @@ def rerank(
     *,
     most: int = MOST_SCORED,
     half_life: int | None = None,
+    times: Sequence[tuple[int, int]] = (),
     explain: bool = False,
 ) -> list[Candidate]:
     """Score the best candidates exactly; the others stay below them in their order.
@@ -245,6 +249,7 @@ def rerank(
     Args:
         most: how many candidates are read, and the best of how many lineages.
         half_life: microseconds by which an older message counts half; None for no matter.
+        times: periods that the query names, [from, to) in microseconds.
         explain: whether candidates are traced.
     """
     _age(candidates, half_life)
@@ -271,6 +276,8 @@ def rerank(
     ):
         _newer_first(list(members), lengths)
     _note("newer", noted)
+    _prefer(scored, times)
+    _note("date", noted)
     _settle(scored)
     _note("nearness", noted)
     _age(scored, half_life)
@@ -430,6 +437,14 @@ def _add_titles(candidates: list[Candidate], evidence: Evidence) -> None:
             each.score += sum(value - each.parts.get(place, 0.0) for place, value in said.items())
             each.parts = {**each.parts, **said}
             each.units |= evidence.units_at(said)
+
+
+def _prefer(candidates: list[Candidate], times: Sequence[tuple[int, int]]) -> None:
+    """Let what was said at a time that the query names count more."""
+    for each in candidates:
+        moment = each.timestamp
+        if moment is not None and any(first <= moment < after for first, after in times):
+            each.score *= 1.0 + _TIMELY
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:

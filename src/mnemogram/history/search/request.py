@@ -54,6 +54,7 @@ class Request:
     recency: int | None = None
     estimate: bool = False
     explain: bool = False
+    zone: tzinfo | None = None
 
     @property
     def narrowed(self) -> list[str]:
@@ -231,4 +232,5 @@ def checked_request(
         recency=_half_life(recency),
         estimate=bool(estimate),
         explain=bool(explain),
+        zone=timezone,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Final, Literal, NoReturn
 
@@ -14,6 +15,7 @@ from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE, is_index_damage
+from mnemogram.history.search.dates import times_named
 from mnemogram.history.search.fetch import CANDIDATE_LIMIT, Found, IndexQuery, from_index
 from mnemogram.history.search.rank import MOST_SCORED, Statistics, count_rows, rerank, statistics
 from mnemogram.history.search.relax import (
@@ -24,6 +26,7 @@ from mnemogram.history.search.relax import (
 from mnemogram.history.search.request import Request
 from mnemogram.history.search.scan import NO_END, from_scan
 from mnemogram.history.search.visibility import Visibility
+from mnemogram.moments import datetime_of
 from mnemogram.sqlite.database import Connection, share_of_deadline
 
 __all__ = ["EVERYTHING", "WORD_ROUTES", "Answer", "IndexDamaged", "Searcher", "route_of"]
@@ -39,6 +42,10 @@ SCAN_SHARE: Final = 0.8
 _SCORING_SHARE: Final = 0.6
 #: Longer queries are sentences: parts of words are not what they ask for.
 MOST_WORDS_INSIDE: Final = 4
+#: Characters of a query in which times are looked for.
+_MOST_DATED: Final = 500
+#: A store whose newest message is so old is an archive, and its times are those of then.
+_OLD: Final = timedelta(days=30)
 #: Tokens of a text, where no index tells.
 _USUAL_LENGTH: Final = 50.0
 EVERYTHING: Final[tuple[tuple[int, int], ...]] = ((0, NO_END),)
@@ -95,6 +102,7 @@ class Searcher:
         self.strictly: tuple[indexes.IndexState, str, q.Matcher | None] | None = None
         #: Whether everything was looked at for all of the query, and something holds it.
         self.strict_complete = self.strict_found = True
+        self._times: tuple[tuple[int, int], ...] | None = None
         #: Indexes found damaged, with the error.
         self.damaged: dict[str, str] = {}
 
@@ -104,6 +112,17 @@ class Searcher:
         if state is None or state.state == "detached" or name in self.damaged:
             return None
         return state if indexes.served_by(self.connection, state) is not None else None
+
+    def times(self) -> tuple[tuple[int, int], ...]:
+        """The times that the query names, from now; in an old store from its newest message."""
+        if self._times is None:
+            now = datetime.now(timezone.utc)
+            newest = self.connection.one("SELECT max(timestamp) FROM messages")
+            if newest is not None and datetime_of(newest) < now - _OLD:
+                now = datetime_of(newest)
+            text = self.request.query[:_MOST_DATED]
+            self._times = times_named(text, now, self.request.zone or timezone.utc)
+        return self._times
 
     def newest_by_scan(self, marker: q.Matcher) -> Answer:
         """What is too frequent to be merged in time is soon found among the newest."""
@@ -251,5 +270,6 @@ class Searcher:
                 evidence,
                 most=most,
                 half_life=self.request.recency,
+                times=self.times(),
                 explain=self.request.explain,
             )

@@ -97,6 +97,7 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
             found.candidates,
             evidence,
             half_life=searcher.request.recency,
+            times=searcher.times(),
             explain=searcher.request.explain,
         )
         searcher.in_time(found, scoring)
