@@ -254,7 +254,7 @@ def bounded(result: _A, budget: int) -> _A:
 
     What others call a title or an id may be as long as a book, and is text like any other.
     """
-    if json_bytes(result) <= budget:
+    if _answer_at_most(result) <= budget or json_bytes(result) <= budget:
         return result
     room = budget - len(_CUT_HINT) - 20
     for cap in _NAME_CAPS:
@@ -267,6 +267,14 @@ def bounded(result: _A, budget: int) -> _A:
             break
         result = smaller
     return replace(result, hint=_CUT_HINT if result.hint is None else f"{result.hint} {_CUT_HINT}")
+
+
+def _answer_at_most(result: _A) -> int:
+    """Return what :func:`json_bytes` of an answer cannot exceed; of hits, without their JSON."""
+    if not isinstance(result, SearchResult):
+        return json_bytes(result)
+    parts = sum(map(json_bytes_at_most, result.results)) + 2 * len(result.results)
+    return json_bytes(replace(result, results=())) + parts
 
 
 def _named_shortly(value: Any, cap: int) -> Any:
