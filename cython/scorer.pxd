@@ -19,6 +19,16 @@ cdef extern from "text/grams.h" nogil:
                  const tc_pause *pause)
 
 
+cdef extern from "text/bm25.h" nogil:
+    const double BM25_K
+    const double BM25_B
+    double bm25_rarity(double texts, double holding)
+    double bm25_norm(double length, double k, double b)
+    double bm25_part(double weight, double tf, double norm, double k)
+    double bm25_most(double weight, double k)
+    double bm25_share(double tf, double norm)
+
+
 cdef struct Place:
     int position                     # tokens before it
     int phrase

@@ -6,7 +6,6 @@ from unicodedata import normalize
 
 cimport cython
 from libc.limits cimport INT_MAX
-from libc.math cimport log
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
@@ -20,6 +19,10 @@ cdef int MOST_GRAMS = 512
 
 # Of how many average rows a text is held to be long, at most.
 cdef double LONGEST = 8.0
+
+# The numbers of BM25.
+K = BM25_K
+B = BM25_B
 
 # What a phrase is in place of the number of a unit.
 UNIT_NONE = -1
@@ -77,6 +80,16 @@ cdef void by_position(Places *places) noexcept nogil:
             places.items[j] = places.items[j - 1]
             j -= 1
         places.items[j] = each
+
+
+def part(double weight, double tf, double norm):
+    """What a phrase counts that stands tf times in a text."""
+    return bm25_part(weight, tf, norm, BM25_K)
+
+
+def rarity(double texts, double holding):
+    """The weight of a phrase that so many of the texts hold."""
+    return bm25_rarity(texts, holding)
 
 
 @cython.final
@@ -232,9 +245,8 @@ cdef class Scorer:
         cdef Place *items = self.places.items
         cdef Py_ssize_t left = 0, right
         cdef double score = 0.0, best = 0.0
-        cdef double norm = self.k * (1.0 - self.b + self.b * min(
-            self.passage / self.average, LONGEST))
         cdef double k = self.k, tf
+        cdef double norm = bm25_norm(min(self.passage / self.average, LONGEST), k, self.b)
         cdef int phrase
         first[0] = last[0] = 0
         with nogil:
@@ -244,14 +256,14 @@ cdef class Scorer:
                 while items[right].position - items[left].position >= self.passage:
                     phrase = items[left].phrase
                     tf = self.inside[phrase]
-                    score -= self.weights[phrase] * (k + 1.0) * (
-                        tf / (tf + norm) - (tf - 1.0) / (tf - 1.0 + norm))
+                    score -= bm25_most(self.weights[phrase], k) * (
+                        bm25_share(tf, norm) - bm25_share(tf - 1.0, norm))
                     self.inside[phrase] = tf - 1.0
                     left += 1
                 phrase = items[right].phrase
                 tf = self.inside[phrase]
-                score += self.weights[phrase] * (k + 1.0) * (
-                    (tf + 1.0) / (tf + 1.0 + norm) - tf / (tf + norm))
+                score += bm25_most(self.weights[phrase], k) * (
+                    bm25_share(tf + 1.0, norm) - bm25_share(tf, norm))
                 self.inside[phrase] = tf + 1.0
                 if score > best or last[0] == 0:
                     best = score
@@ -409,12 +421,12 @@ cdef class Scorer:
                 check(rc)
                 for i in range(self.ngram):
                     row[i] += <float>(weight * self.counts[i])
-        norm = self.k * (1.0 - self.b + self.b * min(length / self.average, LONGEST))
-        norm_whole = self.k * (1.0 - self.b + self.b * whole / self.average)
+        norm = bm25_norm(min(length / self.average, LONGEST), self.k, self.b)
+        norm_whole = bm25_norm(whole / self.average, self.k, self.b)
         for i in range(self.nphrase):
-            part = self.weights[i] * (self.k + 1.0) * max(
-                self.frequencies[i] / (self.frequencies[i] + norm),
-                self.everywhere[i] / (self.everywhere[i] + norm_whole))
+            part = bm25_most(self.weights[i], self.k) * max(
+                bm25_share(self.frequencies[i], norm),
+                bm25_share(self.everywhere[i], norm_whole))
             self.parted[self.nrow * self.nphrase + i] = part
             score += part
         self.scored[self.nrow] = score
@@ -477,16 +489,16 @@ cdef class Scorer:
                 for j in range(self.nrow):
                     frequency += self.rows[j * self.ngram + i] > 0.0
                 if frequency > 0.0:
-                    rarity[i] = log(1.0 + (self.nrow - frequency + 0.5) / (frequency + 0.5))
+                    rarity[i] = bm25_rarity(self.nrow, frequency)
                 total += rarity[i]
             for j in range(self.nrow):
                 score = 0.0
                 if total > 0.0:
-                    norm = self.k * (1.0 - self.b + self.b * self.lengths[j] / max(average, 1.0))
+                    norm = bm25_norm(self.lengths[j] / max(average, 1.0), self.k, self.b)
                     for i in range(self.ngram):
                         frequency = self.rows[j * self.ngram + i]
                         if frequency > 0.0:
-                            score += rarity[i] * frequency * (self.k + 1.0) / (frequency + norm)
+                            score += bm25_part(rarity[i], frequency, norm, self.k)
                     score *= self.grams_weight / total
                 result.append(self.scored[j] + score)
         finally:

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of BM25 (Robertson and Zaragoza 2009), the same wherever something is ranked.
+"""BM25 (Robertson and Zaragoza 2009), the same wherever something is ranked.
 
-The C of the extension has its own (``native/fts5_cjk/fts5/rank.c``); a test holds them equal.
+Its formula and its numbers are those of ``native/fts5_cjk/text/bm25.h``.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Final
+from mnemogram._native.scorer import B, K, part, rarity
 
-__all__ = ["B", "K", "idf"]
-
-#: How soon further occurrences of a term stop counting, and how much a text's length matters.
-K: Final = 1.2
-B: Final = 0.6
+__all__ = ["B", "K", "idf", "part"]
 
 
 def idf(rows: int, matching: int) -> float:
@@ -23,5 +18,4 @@ def idf(rows: int, matching: int) -> float:
         rows: how many texts there are.
         matching: how many of them hold the term.
     """
-    rows = max(rows, matching)
-    return math.log(1.0 + (rows - matching + 0.5) / (matching + 0.5))
+    return rarity(max(rows, matching), matching)

@@ -12,13 +12,27 @@ from hypothesis import strategies as st
 
 from mnemogram import bm25
 
-RANK = Path(__file__).resolve().parents[2] / "native" / "fts5_cjk" / "fts5" / "rank.c"
+NATIVE = Path(__file__).resolve().parents[2] / "native" / "fts5_cjk"
 
 
-def test_the_extension_ranks_with_the_same_saturation() -> None:
-    found = re.search(r"^#define RANK_K (\S+)$", RANK.read_text(encoding="utf-8"), re.MULTILINE)
-    assert found is not None
-    assert float(found[1]) == bm25.K
+def test_the_extension_and_the_scorer_rank_by_one_formula() -> None:
+    header = (NATIVE / "text" / "bm25.h").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"^#define BM25_(\w) (\S+)", header, re.MULTILINE))
+    assert {name: float(number) for name, number in numbers.items()} == {
+        "K": bm25.K,
+        "B": bm25.B,
+    }
+    for path in (NATIVE / "fts5" / "rank.c", NATIVE.parents[1] / "cython" / "scorer.pyx"):
+        text = path.read_text(encoding="utf-8")
+        assert "bm25_part(" in text
+        assert not re.search(r"\blog\(|\b1\.2\b", text)
+
+
+@given(st.integers(1, 1_000))
+def test_further_occurrences_count_less_and_less(count: int) -> None:
+    first, second, third = (bm25.part(1.0, count + each, bm25.K) for each in range(3))
+    assert first < second < third < bm25.K + 1.0
+    assert third - second < second - first
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))

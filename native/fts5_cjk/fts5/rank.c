@@ -9,13 +9,8 @@
 **                                         after a weight for every column: weight of
 **                                         each phrase, the last one for the rest too
 **
-** Result: minus the sum over the query's phrases of
-**
-**     weight * tf * (K + 1) / (tf + K)    tf weighted by column
-**
-** The weight of a phrase that was given none is its rarity,
-**
-**     ln(1 + (N - n + 0.5) / (n + 0.5))   n of N rows hold it
+** Result: minus the sum over the query's phrases of what text/bm25.h says they count, with tf
+** weighted by column; the weight of a phrase that was given none is its rarity.
 **
 ** Smaller is better, as FTS5's ORDER BY rank expects. This is BM25 without its
 ** length term: the length costs FTS5 a lookup in another table for each matching
@@ -27,12 +22,11 @@
 */
 #include "fts5/rank.h"
 
-#include <math.h>
 #include <string.h>
 
-SQLITE_EXTENSION_INIT3
+#include "text/bm25.h"
 
-#define RANK_K 1.2
+SQLITE_EXTENSION_INIT3
 
 typedef struct rank_query rank_query;
 struct rank_query {
@@ -81,7 +75,7 @@ static int rank_query_new(const Fts5ExtensionApi *api, Fts5Context *fts, int arg
     }
     rc = api->xQueryPhrase(fts, i, &hits, count_row);
     if (rows < hits) rows = hits;
-    query->phrase[i] = log(1.0 + ((double)(rows - hits) + 0.5) / ((double)hits + 0.5));
+    query->phrase[i] = bm25_rarity((double)rows, (double)hits);
   }
   if (rc == SQLITE_OK) {
     rc = api->xSetAuxdata(fts, query, sqlite3_free); /* frees it where it fails */
@@ -110,7 +104,7 @@ static void recall_rank(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_c
       if (column < query->columns) tf += query->column[column];
       api->xPhraseNext(fts, &place, &column, &offset);
     }
-    score += query->phrase[i] * tf * (RANK_K + 1.0) / (tf + RANK_K);
+    score += bm25_part(query->phrase[i], tf, BM25_K, BM25_K);
   }
   if (rc == SQLITE_OK) {
     sqlite3_result_double(context, -score);

@@ -7,8 +7,13 @@ from typing import final
 from mnemogram._native.matcher import Matcher
 from mnemogram._native.query_tree import Tokenizer
 
+B: float
+K: float
 UNIT_NONE: int
 UNIT_TYPED: int
+
+def part(weight: float, tf: float, norm: float) -> float: ...
+def rarity(texts: float, holding: float) -> float: ...
 
 @final
 class Scorer:

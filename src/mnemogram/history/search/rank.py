@@ -26,7 +26,7 @@ from mnemogram._native.query import (
     compile,
     tokenizer_for,
 )
-from mnemogram.bm25 import B, K
+from mnemogram.bm25 import B, K, part
 from mnemogram.history.index import records
 from mnemogram.history.index import state as indexes
 from mnemogram.history.search.fetch import COLUMN_WEIGHTS
@@ -174,7 +174,7 @@ class Evidence:
         """Return what each phrase gives a session by its title, by place."""
         counts, _ = self.matcher.count(title)
         return {
-            place: _TITLE * self.weights[place] * count * (K + 1.0) / (count + K)
+            place: part(_TITLE * self.weights[place], count, K)
             for place, count in enumerate(counts)
             if count and self.weights[place] > 0.0
         }
