@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,10 +35,12 @@ def process(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess
 
 
 @contextmanager
-def running(env: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    env: dict[str, str], *arguments: str, command: Sequence[str] = COMMAND
+) -> Iterator[subprocess.Popen[bytes]]:
     """Start a command that can be interrupted, even where these tests cannot be."""
     child = subprocess.Popen(
-        [*COMMAND, *arguments],
+        [*command, *arguments],
         env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

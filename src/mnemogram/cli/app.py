@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from mnemogram.cli.common import FAILURE, NOTHING, OK, USAGE, Env, store_options
+from mnemogram.cli.common import FAILURE, INTERRUPTED, NOTHING, OK, USAGE, Env, store_options
 from mnemogram.cli.render import clean, json_text
 from mnemogram.cli.words import for_people
 from mnemogram.cli.zone import Zone
@@ -22,7 +22,6 @@ from mnemogram.importers import ImportFailed
 
 __all__ = ["cli", "run"]
 
-INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 
 #: Each verb and the ``module:function`` that runs it; a module is imported when its verb

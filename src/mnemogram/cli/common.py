@@ -29,6 +29,7 @@ from mnemogram.sqlite import database
 
 __all__ = [
     "FAILURE",
+    "INTERRUPTED",
     "NOTHING",
     "OK",
     "ONLY_USER",
@@ -48,6 +49,7 @@ OK: Final = 0
 FAILURE: Final = 1
 USAGE: Final = 2
 NOTHING: Final = 3
+INTERRUPTED: Final = 130
 
 #: Whose memory it is where nobody says, as on a machine with one user.
 ONLY_USER: Final = "me"

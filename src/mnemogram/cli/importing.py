@@ -3,93 +3,45 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Final, get_args
+from signal import SIGINT, SIGTERM
+from typing import Final, get_args
 
 import click
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from mnemogram.cli.common import FAILURE, NOTHING, OK, Env, store_options, time_option
-from mnemogram.cli.render import clean
-from mnemogram.errors import InvalidArgument
-from mnemogram.history.history import History
-from mnemogram.history.models import Message, Role, Session, Updated
-from mnemogram.history.redact import redact_secrets
-from mnemogram.history.upkeep.export import Imported
-from mnemogram.importers import (
-    DIRECTORY_SUFFIXES,
-    FORMATS,
-    LEFT_BRANCHES,
-    Batch,
-    ImportFailed,
-    NothingFound,
-    Report,
-    by_number,
-    read,
+from mnemogram.cli.common import (
+    FAILURE,
+    INTERRUPTED,
+    NOTHING,
+    OK,
+    Env,
+    store_options,
+    time_option,
 )
+from mnemogram.cli.intake import COUNTS, Intake, Result, Stop, count, expand, show
+from mnemogram.cli.render import clean
+from mnemogram.history.models import Message, Role, Session
+from mnemogram.history.redact import redact_secrets
+from mnemogram.importers import FORMATS, NothingFound
+from mnemogram.importers.places import Program
 
 __all__ = ["append", "import_"]
 
-_COUNTS: Final = (
-    *("inserted", "repeated", "amended", "changed", "rewound", "refused", "tombstones"),
-)
-#: Broken records named in words; more of them are named in JSON.
-_PROBLEMS_SHOWN: Final = 10
-#: Messages stored in one transaction.
-_TRANSACTION: Final = 2_000
-
+_STOPPING: Final = "Stopping when the conversation is whole; once more stops at once."
+_GO_ON: Final = "To go on, run the same command again: what is stored is not stored twice."
 
 _REDACT: Final = click.option(
     "--redact", is_flag=True, help="Take keys, tokens and passwords out before storing."
 )
 
 
-@dataclass(slots=True)
-class _Result:
-    """What became of one file."""
-
-    report: Report
-    sessions: set[str] = field(default_factory=set)
-    counts: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
-    error: ImportFailed | None = None
-    passed_over: bool = False  # a file of a directory, without any conversation
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "file": self.report.file,
-            "format": self.report.format,
-            "conversations": len(self.sessions),
-            **{name: self.counts[name] for name in _COUNTS},
-            "skipped": dict(self.report.skipped),
-            "passed_over": self.passed_over,
-            "untimed": self.report.untimed,
-            "notes": dict(self.notes),
-            "problem_count": self.report.problem_count,
-            "problems": [
-                {"where": each.where, "reason": each.reason} for each in self.report.problems
-            ],
-            "error": None if self.error is None else self.error.to_dict(),
-        }
-
-
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
     "--format",
     "format_",
@@ -100,6 +52,21 @@ class _Result:
 @click.option("--source", help="Source of the sessions, in place of what the file says.")
 @click.option("--session", help="Id of the session, for files with a single conversation.")
 @click.option("--dry-run", is_flag=True, help="Read the files and store nothing.")
+@click.option(
+    "--find",
+    is_flag=True,
+    help="Show what programs on this machine hold; with their names, import it.",
+)
+@click.option("--all", "everything", is_flag=True, help="With --find: all that it shows.")
+@click.option("--watch", is_flag=True, help="Keep following what is named, until stopped.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.05, max=86_400),
+    default=15.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --watch: between two looks.",
+)
 @_REDACT
 @store_options
 def import_(
@@ -109,6 +76,10 @@ def import_(
     source: str | None,
     session: str | None,
     dry_run: bool,
+    find: bool,
+    everything: bool,
+    watch: bool,
+    interval: float,
     redact: bool,
 ) -> int:
     """Import conversations of other programs from FILE...
@@ -116,35 +87,76 @@ def import_(
     A FILE is JSON or JSON lines, plain or gzip, or a zip of them; a directory stands for
     the files in it, and - for standard input. Importing a file twice adds nothing; what
     was corrected or taken back since is corrected and taken back.
+
+    With --find, what programs on this machine hold is shown, and imported where it is
+    chosen: by names in place of FILE..., or --all. With --watch it is followed.
     """
+    if everything and not find:
+        raise click.UsageError("--all goes with --find")
+    if everything and files:
+        raise click.UsageError("name programs, or say --all")
+    if watch and (session is not None or dry_run):
+        raise click.UsageError("--watch goes with neither --session nor --dry-run")
+    if watch and "-" in files:
+        raise click.UsageError("standard input cannot be followed")
+    if not files and not everything and (watch or not find):
+        chosen_by = "--find with names or --all" if find else "FILE..., or --find"
+        raise click.UsageError(f"Missing argument: {chosen_by}.")
+    redactor = redact_secrets if redact else None
+    programs: tuple[Program, ...] = ()
+    if find:
+        from mnemogram.cli.finding import chosen, files_found, show_found
+
+        programs = chosen(files, everything)
+        if not programs:
+            return show_found(env)
+    if watch:
+        from mnemogram.cli.finding import follow
+
+        with Stop((SIGINT, SIGTERM)) as stop:
+            return follow(
+                *(env, () if find else files, programs),
+                interval=interval,
+                redactor=redactor,
+                stop=stop,
+                format_=format_,
+                source=source,
+            )
     start = time.perf_counter()
-    paths = list(dict.fromkeys(each for name in files for each in _expand(name)))
-    inside = {path for path in paths if path not in files}
-    results: list[_Result] = []
-    if dry_run:
-        for path in paths:
-            results.append(_file(env, None, path, format_, source, session))
+    if find:
+        paths = files_found(programs)
+        inside = set(paths)
     else:
-        redactor = redact_secrets if redact else None
-        with env.history(create=True, redactor=redactor) as history:
-            links: list[Batch] = []
+        paths = list(dict.fromkeys(each for name in files for each in expand(name)))
+        inside = {path for path in paths if path not in files}
+    results: list[Result] = []
+    store = nullcontext() if dry_run else env.history(create=True, redactor=redactor)
+    with Stop(words=_STOPPING) as stop, store as history:
+        intake = Intake(env, history, stop, format_, source, session)
+        try:
             for path in paths:
-                results.append(_file(env, history, path, format_, source, session, links))
-            # A session may be named as another's sequel before it was read.
-            history.import_conversations(each.conversation() for each in links)
+                if stop.asked:
+                    break
+                results.append(intake.take(path))
+            intake.finish()
+        except KeyboardInterrupt:
+            _say_broken_off(env, intake.current)
+            raise
     elapsed = time.perf_counter() - start
     for each in results:
         if isinstance(each.error, NothingFound) and each.report.file in inside:
             each.error, each.passed_over = None, True
-    failed = any(each.error or each.report.problem_count for each in results)
+    stopped = len(results) < len(paths) or any(each.stopped for each in results)
+    failed = any(each.failed for each in results)
     if env.json:
         totals: Counter[str] = sum((each.counts for each in results), Counter())
         env.emit(
             {
-                "success": not failed,
+                "success": not failed and not stopped,
                 "dry_run": dry_run,
+                "stopped": stopped,
                 "conversations": len(set().union(*(each.sessions for each in results))),
-                **{name: totals[name] for name in _COUNTS},
+                **{name: totals[name] for name in COUNTS},
                 "files_passed_over": sum(each.passed_over for each in results),
                 "untimed": sum(each.report.untimed for each in results),
                 "seconds": round(elapsed, 3),
@@ -154,179 +166,39 @@ def import_(
     else:
         for each in results:
             if not each.passed_over:
-                _show(env, each, dry_run)
+                show(env, each, dry_run)
         _show_total(env, results, dry_run, elapsed)
+        if stopped:
+            left = len(paths) - len(results)
+            rest = f"; {count(left, 'file')} not begun" if left else ""
+            env.say(f"Stopped. What is stored is whole conversations{rest}.", "bold")
+            env.say(f"  {_GO_ON}")
+    if stopped:
+        return INTERRUPTED
     if failed:
         return FAILURE
     return OK if any(each.sessions for each in results) else NOTHING
 
 
-def _expand(name: str) -> Iterator[str]:
-    path = Path(name)
-    if name == "-" or not path.is_dir():
-        yield name
-        return
-    inside = (str(each) for each in path.rglob("*") if each.is_file())
-    wanted = (each for each in inside if each.lower().endswith(DIRECTORY_SUFFIXES))
-    yield from sorted(wanted, key=by_number)
+def _say_broken_off(env: Env, result: Result | None) -> None:
+    """Say what an import that was broken off may have left in part."""
+    if result is not None and result.begun:
+        names = ", ".join(clean(each) for each in list(result.begun)[:3])
+        more = len(result.begun) - 3
+        names += f" and {more:,} more" if more > 0 else ""
+        env.say(f"Broken off. Stored in part may be: {names}.", "bold")
+    env.say(f"  {_GO_ON}")
 
 
-def _file(
-    env: Env,
-    history: History | None,
-    path: str,
-    format_: str,
-    source: str | None,
-    session: str | None,
-    links: list[Batch] | None = None,
-) -> _Result:
-    result = _Result(Report())
-    with _progress(env, path) as progress:
-        batches = read(path, format=format_, report=result.report, progress=progress)
-        waiting: list[Batch] = []
-        try:
-            for batch in batches:
-                if not (batch.messages or batch.left or batch.states or batch.records):
-                    if links is not None:
-                        links.append(batch)
-                    continue
-                waiting.append(_renamed(batch, source, session, result))
-                if sum(len(each.messages) for each in waiting) >= _TRANSACTION:
-                    _store(history, waiting, result)
-                    waiting = []
-        except ImportFailed as error:
-            result.error = error
-        _store(history, waiting, result)
-    tombstones = result.report.tombstones
-    if tombstones and history is not None:
-        restored = _restore(history, tombstones)
-        result.counts["tombstones"] += restored.tombstones
-        result.notes.update(restored.notes)
-    return result
-
-
-def _renamed(batch: Batch, source: str | None, session: str | None, result: _Result) -> Batch:
-    changed = batch.session
-    if source is not None:
-        changed = replace(changed, source=source)
-    if session is not None:
-        result.counts["named"] += changed.id not in result.sessions
-        result.sessions.add(changed.id)
-        if result.counts["named"] > 1:
-            raise ImportFailed(
-                result.report.file,
-                None,
-                "more than one conversation, and --session names a single one",
-                hint="Leave --session out; each conversation gets an id of its own.",
-            )
-        changed = replace(changed, id=session)
-    if changed == batch.session:
-        return batch
-    named = {"session": {"id": changed.id, "source": changed.source}}
-    named["message"] = {"session": changed.id}
-    records = tuple(record | named[record["type"]] for record in batch.records)
-    made = batch.made and session is None
-    return batch._replace(session=changed, records=records, made=made)
-
-
-def _store(history: History | None, batches: list[Batch], result: _Result) -> None:
-    result.sessions.update(batch.session.id for batch in batches)
-    if history is None:
-        result.counts["read"] += sum(len(batch.messages) for batch in batches)
-        return
-    try:
-        added = _append(history, batches)
-    except InvalidArgument as error:
-        if len(batches) == 1:
-            result.report.problem(f"session {batches[0].session.id}", str(error))
-            return
-        # One of them cannot be stored; the others can.
-        for batch in batches:
-            _store(history, [batch], result)
-        return
-    for one in added:
-        for name in _COUNTS:
-            result.counts[name] += getattr(one, name, 0)
-        result.notes.update(note.rpartition(": ")[2] for note in one.notes)
-
-
-def _append(history: History, batches: list[Batch]) -> list[Updated] | list[Imported]:
-    if all(batch.records for batch in batches):
-        return [_restore(history, (record for batch in batches for record in batch.records))]
-    return history.import_conversations(batch.conversation() for batch in batches)
-
-
-def _restore(history: History, records: Iterable[dict[str, Any]]) -> Imported:
-    """Store lines of our own export, which hold what an append does not take."""
-    return history.import_export(json.dumps(record) for record in records)
-
-
-@contextmanager
-def _progress(env: Env, path: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    if not env.err.is_terminal:
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=env.err, transient=True) as bar:
-        task = bar.add_task(clean(Path(path).name), total=None)
-        yield lambda done, size: bar.update(task, completed=done, total=size)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _show(env: Env, result: _Result, dry_run: bool) -> None:
-    report = result.report
-    counts = result.counts
-    words = [_count(len(result.sessions), "conversation")]
-    if dry_run:
-        words.append(_count(counts["read"], "message"))
-    else:
-        words.append(f"{counts['inserted']:,} new")
-        words += [f"{counts[name]:,} {said}" for name, said in _SAID if counts[name]]
-    env.say(f"{clean(report.file)} ({report.format or 'nothing in it'}): {', '.join(words)}")
-    for what, count in report.skipped.items():
-        if what != LEFT_BRANCHES or dry_run:
-            env.say(f"  left out: {count:,} {clean(what)}", "dim")
-    if report.untimed:
-        env.say(f"  without a time: {_count(report.untimed, 'message')}", "dim")
-    for note, count in result.notes.items():
-        env.say(f"  note: {clean(note)} ({_count(count, 'time')})", "dim")
-    for problem in report.problems[:_PROBLEMS_SHOWN]:
-        env.say(f"  not imported: {clean(problem.where)}: {clean(problem.reason)}", "yellow")
-    more = report.problem_count - _PROBLEMS_SHOWN
-    if more > 0:
-        env.say(f"  not imported: {_count(more, 'more record')}; --json names them", "yellow")
-    if result.error is not None:
-        env.say(f"mnemogram: {clean(str(result.error))}", "bold red")
-        env.say(f"  {clean(result.error.hint)}")
-
-
-_SAID: Final = (
-    ("repeated", "known before"),
-    ("amended", "of them corrected"),
-    ("changed", "of them with other text, left as they are"),
-    ("rewound", "on branches that were left, or taken back: kept, and hidden"),
-    ("refused", "refused: their session was deleted"),
-    ("tombstones", "deletions taken over"),
-)
-
-
-def _show_total(env: Env, results: list[_Result], dry_run: bool, elapsed: float) -> None:
+def _show_total(env: Env, results: list[Result], dry_run: bool, elapsed: float) -> None:
     counts: Counter[str] = sum((each.counts for each in results), Counter())
     number = counts["read" if dry_run else "inserted"]
     rate = f", {number / elapsed:,.0f} a second" if number > 999 else ""
     passed = sum(each.passed_over for each in results)
     if passed:
-        env.say(f"{_count(passed, 'file')} without a conversation passed over")
+        env.say(f"{count(passed, 'file')} without a conversation passed over")
     what = "would be read" if dry_run else "stored"
-    env.say(f"{_count(number, 'message')} {what} in {elapsed:.1f} s{rate}", "bold")
+    env.say(f"{count(number, 'message')} {what} in {elapsed:.1f} s{rate}", "bold")
 
 
 @click.command()

@@ -13,7 +13,7 @@ docs/importing.md.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,6 +58,7 @@ __all__ = [
     "FORMATS",
     "IMPORTERS",
     "LEFT_BRANCHES",
+    "SCATTERED",
     "Batch",
     "Format",
     "ImportFailed",
@@ -98,6 +99,10 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
 #: Names of the formats, without ``auto``.
 FORMATS: Final[tuple[Format, ...]] = tuple(sorted(each.NAME for each in IMPORTERS))
 
+#: Formats in which messages of one conversation may stand between those of others: it is
+#: whole only at the file's end.
+SCATTERED: Final = frozenset((jsonl.NAME, claude_code.NAME))
+
 #: Counts, in ``Report.skipped``, what is in ``Batch.left`` rather than ``messages``.
 LEFT_BRANCHES: Final = "messages on branches that were left"
 
@@ -110,7 +115,7 @@ def read(
     format: str = "auto",
     report: Report | None = None,
     progress: Callable[[int, int | None], None] | None = None,
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield the conversations of a file.
 
     Args:
