@@ -18,7 +18,7 @@ FLOORS = (
     ("errors", "_native"),
     ("text", "extension", "moments", "values", "languages", "bm25"),
     ("sqlite",),
-    ("history.schema", "history.models", "history.redact"),
+    ("history.schema", "history.models", "history.redact", "history.redaction"),
     ("history.index",),
     ("history.file",),
     ("history",),

@@ -7,12 +7,17 @@ import os
 import socket
 import stat
 import sys
-from pathlib import Path
+import urllib.parse
+from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import apsw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemogram import History, StorageUnavailable
+from mnemogram.sqlite.files import uri
 from tests.history.support import fill, mode
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs")
@@ -86,3 +91,17 @@ def test_a_file_that_is_put_in_the_place_of_the_one_that_was_looked_at_is_not_us
     with pytest.raises(StorageUnavailable, match="replaced"):
         fill(history, 1)
     history.close()
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_the_uri_of_a_path_is_its_bytes_without_a_character_of_a_query(name: str) -> None:
+    path = Path("/") / name.lstrip("/")
+    made = uri(path)
+    assert made.isascii()
+    assert not set(made) & set("?#& ")
+    assert urllib.parse.unquote_to_bytes(made) == b"file://" + os.fsencode(path.as_posix())
+
+
+def test_a_path_of_windows_has_an_empty_host_in_its_uri() -> None:
+    path: Any = PureWindowsPath(r"C:\some one\state.db")
+    assert uri(path) == "file:///C:/some%20one/state.db"

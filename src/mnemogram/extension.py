@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import apsw
 
 from mnemogram._native import text_core
 from mnemogram.errors import ExtensionUnavailable
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["ENVIRONMENT_VARIABLE", "FILE_NAME", "Check", "check", "load", "passed_over", "path"]
 
@@ -43,7 +45,7 @@ _PROBE_MATCH = "SELECT count(*) FROM temp.mnemogram_check WHERE mnemogram_check 
 _PROBE_DROP = "DROP TABLE temp.mnemogram_check"
 _DEBUG = "SELECT fts5_cjk_debug()"
 
-Connection = apsw.Connection | sqlite3.Connection
+Connection: TypeAlias = "apsw.Connection | sqlite3.Connection"
 
 _Signature = tuple[str, int, int, int, int]
 
@@ -93,6 +95,12 @@ class Check:
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a dict."""
         return asdict(self)
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what connections raise: apsw's, and those of sqlite3 where the host has loaded it."""
+    loaded = sys.modules.get("sqlite3")
+    return (apsw.Error,) if loaded is None else (apsw.Error, loaded.Error)
 
 
 def _candidates() -> list[str]:
@@ -186,6 +194,8 @@ def _loading_enabled(connection: Connection) -> Iterator[None]:
             hint="Use an apsw connection, or a Python whose sqlite3 has enable_load_extension().",
         )
     if sys.version_info >= (3, 12):
+        import sqlite3
+
         option = sqlite3.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
         was_on = connection.getconfig(option)
         connection.setconfig(option, True)
@@ -328,7 +338,7 @@ def _load_from(connection: Connection, library: str) -> None:
             else:
                 # sqlite3 can name the entry point only since Python 3.12, and has no need.
                 connection.load_extension(library)
-        except (apsw.Error, sqlite3.Error) as error:
+        except _errors() as error:
             problem = f"cannot load the tokenizer library {library}: {error}"
             _failed[signature] = problem
             raise ExtensionUnavailable(problem) from error
@@ -345,7 +355,7 @@ def _impostor(connection: Connection) -> str | None:
     """Return why what was loaded is not the library of this package's rules."""
     try:
         facts = _facts(connection)
-    except (apsw.Error, sqlite3.Error, ValueError):
+    except (*_errors(), ValueError):
         return "was loaded but is not the tokenizer library"
     if facts.get("rules_version") == text_core.RULES_VERSION:
         return None
@@ -384,7 +394,7 @@ def check(connection: Connection | None = None) -> Check:
             )
     except ExtensionUnavailable as error:
         return Check(ok=False, path=library, error=str(error), hint=error.hint)
-    except (apsw.Error, sqlite3.Error) as error:
+    except _errors() as error:
         return Check(
             ok=False, path=library, error=str(error), hint=ExtensionUnavailable.default_hint
         )

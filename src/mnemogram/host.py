@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 import secrets
-import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -179,6 +178,8 @@ class Mnemogram:
             InvalidArgument: the id is blank or reserved.
             StorageUnavailable: something could not be removed.
         """
+        import shutil
+
         key = database.user_key(user_id, key_secret=self._key_secret)
         users = self.root / "users"
         with self._lock:

@@ -8,7 +8,6 @@ never dropped, so those lists are short and certain. What makes a *message* have
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 __all__ = [
@@ -43,10 +42,8 @@ CHINESE_FUNCTION_CHARACTERS: Final = frozenset(
     "的了是在和与及或有被把从向对于为以之而且着过吗呢吧啊么什谁哪怎何几多少请我你他她它们这那个些不没也都就又还很"
 )
 JAPANESE_PARTICLES: Final = frozenset("のはがをにへとでもや")
-#: What makes even a short run of characters a question.
-ASKING: Final = re.compile(
-    "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
-)
+#: What makes even a short run of characters a question: a regular expression, as the two below.
+ASKING: Final = "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
 ENGLISH_ENDINGS: Final = (
     "ations",
     "ation",
@@ -75,8 +72,8 @@ _UNSPACED: Final = (
     "\U00020000-\U0003ffff]"
 )
 #: Spaces between characters of scripts that are written without.
-UNSPACED_SCRIPTS_SPACE: Final = re.compile(rf"(?<={_UNSPACED})\s+(?={_UNSPACED})")
-VIETNAMESE_LETTERS: Final = re.compile("[ƠơƯưĐđ\u1ea0-\u1ef9]")
+UNSPACED_SCRIPTS_SPACE: Final = rf"(?<={_UNSPACED})\s+(?={_UNSPACED})"
+VIETNAMESE_LETTERS: Final = "[ƠơƯưĐđ\u1ea0-\u1ef9]"
 
 # --- of messages -----------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from mnemogram.cli.zone import Zone
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history.history import History
 from mnemogram.history.period import as_date
-from mnemogram.history.redact import Redactor
+from mnemogram.history.redaction import Redactor
 from mnemogram.sqlite import database
 
 __all__ = [

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, cast
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import (
@@ -25,11 +25,9 @@ from mnemogram.history import (
     walking,
     writing,
 )
-from mnemogram.history import legacy as legacy_import
 from mnemogram.history.file import HistoryFile
 from mnemogram.history.index import damage
 from mnemogram.history.index import state as indexes
-from mnemogram.history.legacy import LegacySource, SetAside
 from mnemogram.history.models import (
     AppendResult,
     BrowseResult,
@@ -47,7 +45,7 @@ from mnemogram.history.models import (
     Updated,
 )
 from mnemogram.history.period import checked_period
-from mnemogram.history.redact import Redaction, Redactor
+from mnemogram.history.redaction import Redaction, Redactor
 from mnemogram.history.schema import SCHEMA
 from mnemogram.history.search import discover as search
 from mnemogram.history.search.request import (
@@ -56,19 +54,20 @@ from mnemogram.history.search.request import (
     checked_sources,
     excluded_sessions,
 )
-from mnemogram.history.upkeep import check as doctor
 from mnemogram.history.upkeep import delete as lifecycle
-from mnemogram.history.upkeep import export
 from mnemogram.history.upkeep import maintain as maintenance
-from mnemogram.history.upkeep.check import CheckReport, RepairReport
 from mnemogram.history.upkeep.delete import Deleted, Expired, Purged
-from mnemogram.history.upkeep.export import Exported, Imported
 from mnemogram.history.upkeep.maintain import Maintained, Maintenance
 from mnemogram.history.walking import Located
 from mnemogram.moments import Time, clamped, to_microseconds
 from mnemogram.sqlite import backup as copies
 from mnemogram.sqlite.database import DEFAULT_BUSY_TIMEOUT, Database
 from mnemogram.values import checked_key, storable
+
+if TYPE_CHECKING:
+    from mnemogram.history.legacy import LegacySource, SetAside
+    from mnemogram.history.upkeep.check import CheckReport, RepairReport
+    from mnemogram.history.upkeep.export import Exported, Imported
 
 __all__ = ["History"]
 
@@ -112,6 +111,8 @@ class History:
         self._legacy = legacy
         self._user_id = user_id
         if legacy is not None and not file.database.read_only:
+            from mnemogram.history import legacy as legacy_import
+
             # From the first answer on: there is more that is not here yet.
             legacy_import.begin(file)
 
@@ -845,6 +846,8 @@ class History:
             raise InvalidArgument(
                 f"{type(stream).__name__} is no stream", hint="Pass an open text file."
             )
+        from mnemogram.history.upkeep import export
+
         with self._database.read() as connection:
             return export.write(export.export_lines(connection), stream)
 
@@ -857,6 +860,8 @@ class History:
         Raises:
             InvalidArgument: a line is not of this format; what came before it is stored.
         """
+        from mnemogram.history.upkeep import export
+
         each = _each(lines, "lines")
         return export.import_lines(self._file.write, each, self._redaction.message)
 
@@ -881,6 +886,8 @@ class History:
         others: dict[maintenance.Part, Callable[[], Maintained | None]] = {}
         retention, source, user_id = self._retention, self._legacy, self._user_id
         if source is not None and user_id is not None:
+            from mnemogram.history import legacy as legacy_import
+
             others["legacy"] = lambda: legacy_import.import_page(
                 self._file, source, user_id, limit=batch_size, redacted=self._redaction.message
             )
@@ -892,6 +899,8 @@ class History:
 
     def set_aside(self) -> tuple[SetAside, ...]:
         """Return the records of the older store that could not be imported, and why."""
+        from mnemogram.history import legacy as legacy_import
+
         with self._database.read() as connection:
             return legacy_import.set_aside(connection)
 
@@ -904,6 +913,8 @@ class History:
         Raises:
             StorageUnavailable: the file cannot be read at all.
         """
+        from mnemogram.history.upkeep import check as doctor
+
         return doctor.check(self._file)
 
     def repair(
@@ -923,6 +934,8 @@ class History:
         Raises:
             StorageUnavailable: the backup or the repair could not be written.
         """
+        from mnemogram.history.upkeep import check as doctor
+
         _callable(on_step, "on_step")
         return doctor.repair(self._file, dry_run=bool(dry_run), backup=backup, on_step=on_step)
 

@@ -11,7 +11,6 @@ import contextlib
 import os
 import threading
 import time
-import urllib.parse  # noqa: F401  as_uri() asks for it, maybe when rights are given up
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +52,7 @@ from mnemogram.sqlite.files import (
     private_directory,
     private_file,
     regular_file,
+    uri,
     user_directory,
     user_key,
 )
@@ -223,7 +223,7 @@ class Database:
         name = str(self.path)
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
         if self.immutable:
-            name = f"{self.path.as_uri()}?immutable=1"
+            name = f"{uri(self.path)}?immutable=1"
             flags |= apsw.SQLITE_OPEN_URI
         connection = Connection(name, flags=flags, busy_timeout=self.busy_timeout)
         try:

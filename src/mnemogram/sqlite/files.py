@@ -26,6 +26,7 @@ __all__ = [
     "private_directory",
     "private_file",
     "regular_file",
+    "uri",
     "user_directory",
     "user_key",
 ]
@@ -33,6 +34,8 @@ __all__ = [
 #: A database, and what SQLite keeps beside it.
 _ALL: Final = ("", "-wal", "-shm", "-journal")
 _LONGEST_PATH: Final = 4_096
+#: Bytes that stand for themselves in a URI.
+_PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:")
 _REFUSED_IDS: Final = frozenset({"system"})
 #: File systems whose shared memory is not shared between machines, which WAL needs.
 _NETWORK_FILE_SYSTEMS: Final = frozenset(
@@ -150,6 +153,14 @@ def regular_file(path: Path) -> tuple[int, int] | None:
                     kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
                     raise StorageUnavailable(f"{name} is {kind}", hint="Name a file.")
     return identity(path)
+
+
+def uri(path: Path) -> str:
+    """Return the name of an absolute path for SQLite, to which a query can be added."""
+    # As Path.as_uri(), without urllib: a process that gave up its rights may not load it any more.
+    raw = os.fsencode(path.as_posix())
+    quoted = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in raw)
+    return f"file://{'' if quoted.startswith('/') else '/'}{quoted}"
 
 
 def close_to_others(path: Path) -> None:

@@ -8,6 +8,7 @@ so the rarest are asked for and all of them are weighed.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -281,7 +282,7 @@ def asks_several(query: q.Query) -> bool:
     if len(query.phrases) > 1:
         return True
     return any(
-        _words_in(phrase) > 1 or ASKING.search(phrase.text) is not None
+        _words_in(phrase) > 1 or re.search(ASKING, phrase.text) is not None
         for phrase in query.phrases
         if phrase.flags & (q.CJK | q.CLUSTER)
     )
@@ -402,7 +403,7 @@ def _as_typed(query: q.Query) -> Iterator[q.Phrase]:
     """The query as it was typed, as a phrase: also without the spaces that CJK needs none of."""
     if not query.plain:
         return
-    for text in dict.fromkeys((query.text, UNSPACED_SCRIPTS_SPACE.sub("", query.text))):
+    for text in dict.fromkeys((query.text, re.sub(UNSPACED_SCRIPTS_SPACE, "", query.text))):
         phrase = q.phrase(text, config=query.tokenizer.options)
         if phrase is not None:
             yield phrase
@@ -477,7 +478,7 @@ def evidence_of(
         if lone not in rarity:
             weighted.append((lone, idf(rows, counts[lone])))
     options = query.tokenizer.options
-    syllables = VIETNAMESE_LETTERS.search(unicodedata.normalize("NFC", query.text))
+    syllables = re.search(VIETNAMESE_LETTERS, unicodedata.normalize("NFC", query.text))
     pair_weight = _SYLLABLE_PAIR_WEIGHT if syllables else _PAIR_WEIGHT
     for text, left, right in _neighbours(query, units):
         pair = q.phrase(text, config=options)

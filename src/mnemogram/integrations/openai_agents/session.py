@@ -17,7 +17,7 @@ from mnemogram.history import items as stored_items
 from mnemogram.history import writing
 from mnemogram.history.history import History
 from mnemogram.history.models import Message, Session
-from mnemogram.history.redact import Redaction
+from mnemogram.history.redaction import Redaction
 from mnemogram.integrations.openai_agents.said import is_compaction, key_of, learn_names, said_in
 from mnemogram.tools.asynchronous import AsyncStore
 
