@@ -203,6 +203,7 @@ class AsyncSceneMemory(_Bound[SceneMemory]):
     purge_stale_scene_refs = _writing(SceneMemory.purge_stale_scene_refs)
     repair = _writing(SceneMemory.repair)
     retire = _writing(SceneMemory.retire)
+    revise = _writing(SceneMemory.revise)
     set_single_valued = _writing(SceneMemory.set_single_valued)
     tag_scene = _writing(SceneMemory.tag_scene)
     tag_scene_by_entity_glob = _writing(SceneMemory.tag_scene_by_entity_glob)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from tests.view.client import Client
 
 OWN = "http://127.0.0.1:8642"
-PAGES = ("/", "/?q=x", "/state", "/conversation?id=zh-dentist", "/message?id=zh-dentist&at=1")
+PAGES = (
+    *("/", "/?q=x", "/state", "/conversation?id=zh-dentist", "/message?id=zh-dentist&at=1"),
+    *("/scenes", "/scenes?key=x&message=x", "/delete", "/delete?all=1"),
+)
 
 
 def outside(root: Path) -> Client:

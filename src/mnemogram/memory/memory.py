@@ -23,6 +23,7 @@ from mnemogram.memory import (
     listing,
     merging,
     recall,
+    revising,
     scenes,
     status,
     sweep,
@@ -53,13 +54,16 @@ from mnemogram.memory.arguments import seconds as span
 from mnemogram.memory.context import Budget, Context, Language, Seen
 from mnemogram.memory.file import MemoryFile
 from mnemogram.memory.models import (
+    KINDS,
     MATCHES,
     CheckReport,
     CommitResult,
+    Kind,
     Match,
     MemoryStatus,
     MergeReport,
     Recall,
+    Relation,
     SceneCount,
     SceneStats,
     SweepReport,
@@ -262,6 +266,44 @@ class SceneMemory:
         return self._file.write(lambda connection: commit.confirm(connection, ids, now))
 
     # -- reading
+
+    def revise(
+        self,
+        relation_id: int,
+        *,
+        kind: Kind | None = None,
+        trust: Trust | None = None,
+        weight: float | None = None,
+        scene: str | None = None,
+    ) -> Relation:
+        """Say what a relation is, in place of what was told of it, for who looks after it.
+
+        Unlike telling it again, this takes back as well: a rule becomes a fact, what was
+        confirmed only observed, a pin lighter.
+
+        Args:
+            relation_id: the relation.
+            kind, trust: what it is from now on; trust is that of its pins too.
+            weight: 0 to 1, of its pins.
+            scene: only of its pin to this key.
+
+        Returns:
+            The relation as it is now.
+
+        Raises:
+            NotFound: there is no such relation, or no such pin; then nothing is changed.
+            InvalidArgument: an argument is out of range.
+        """
+        (number,) = checked_ids((relation_id,), "relation_id")
+        if kind is not None:
+            one_of(kind, KINDS, "kind")
+        if trust is not None:
+            checked_trust(trust)
+        weight = None if weight is None else unit_interval(weight, "weight")
+        key = None if scene is None else checked_key(scene)
+        return self._file.write(
+            lambda connection: revising.revise(connection, number, kind, trust, weight, key)
+        )
 
     def recall_by_scene(
         self, keys: str | Iterable[str], *, limit: int = 8, match: Match = "subtree"

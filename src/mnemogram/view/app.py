@@ -14,6 +14,7 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from mnemogram.errors import Busy, InvalidArgument, MnemogramError, NotFound, QueryTimeout
+from mnemogram.view import deletion, remembered
 from mnemogram.view.conversation import conversation, export, message
 from mnemogram.view.page import ASSETS, Page, View
 from mnemogram.view.searching import search
@@ -29,11 +30,18 @@ READING: Final[Mapping[str, Endpoint]] = {
     "/conversation": conversation,
     "/message": message,
     "/export": export,
+    "/scenes": remembered.scenes,
+    "/relation": remembered.relation,
+    "/scenes/forget": remembered.forgetting,
     "/state": state,
+    "/delete": deletion.deletion,
 }
 #: What is sent with a form: changes, and what takes long.
 WRITING: Final[Mapping[str, Endpoint]] = {
     "/state/check": check,
+    "/relation": remembered.revise,
+    "/scenes/forget": remembered.forget,
+    "/delete": deletion.delete,
 }
 #: Why a request was refused, as a text of the interface.
 _REFUSALS: Final = {

@@ -69,7 +69,8 @@ _ENVIRONMENT: Final = _environment()
 
 
 #: The sections of the page: their addresses, and their names as texts of the interface.
-SECTIONS: Final = (("/", "search"), ("/state", "state"))
+SECTIONS: Final = (("/", "search"), ("/scenes", "scenes"), ("/state", "state"))
+DELETION: Final = ("/delete", "delete")
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ class Page:
             link=self.link,
             language=self.language,
             read_only=self.view.stores.read_only,
-            sections=SECTIONS,
+            sections=SECTIONS if self.view.stores.read_only else (*SECTIONS, DELETION),
             **values,
         )
 
