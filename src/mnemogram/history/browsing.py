@@ -4,13 +4,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Final
 
 from mnemogram.history import display
 from mnemogram.history.elsewhere import left_out_hint
+from mnemogram.history.labels import (
+    ANY,
+    SESSION_METADATA,
+    SESSION_TAGS,
+    Labels,
+    checked_labels,
+    metadata_of,
+    tags_of,
+)
 from mnemogram.history.models import ROLES, BrowseResult, SessionSummary
 from mnemogram.history.period import DAY, Period, checked_period
 from mnemogram.history.reading import checked_int
@@ -34,7 +43,8 @@ MAX_LIMIT: Final = 10
 #: What :func:`summary` needs of ``sessions AS s``.
 SUMMARY: Final = (
     "s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at,"
-    " s.message_count, s.parent_key, s.end_reason, s.id IN (SELECT id FROM undated)"
+    " s.message_count, s.parent_key, s.end_reason, s.id IN (SELECT id FROM undated),"
+    f" {SESSION_TAGS}, {SESSION_METADATA}"
 )
 _FIRST: Final = """
 SELECT m.id, m.content FROM messages AS m
@@ -62,6 +72,7 @@ class Listing:
     exclude_sessions: tuple[str, ...]
     seen: frozenset[int]
     fingerprint: str
+    labels: Labels = ANY
 
 
 def checked_listing(
@@ -74,6 +85,8 @@ def checked_listing(
     exclude_sessions: Sequence[str],
     cursor: str | None,
     timezone: tzinfo | None = None,
+    tag: str | Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Listing:
     """Return the arguments of a list of sessions, checked.
 
@@ -82,7 +95,8 @@ def checked_listing(
     """
     period = checked_period(after, before, timezone)
     wanted = checked_sources(sources, all_sources)
-    fingerprint = fingerprint_of("browse", wanted)
+    having = checked_labels(tag, metadata)
+    fingerprint = fingerprint_of("browse", wanted, *([having] if having else ()))
     seen: frozenset[int] = frozenset()
     if cursor is not None:
         seen = decode_cursor(cursor, fingerprint)
@@ -94,6 +108,7 @@ def checked_listing(
         exclude_sessions=excluded_sessions(exclude_sessions),
         seen=seen,
         fingerprint=fingerprint,
+        labels=having,
     )
 
 
@@ -106,6 +121,7 @@ def browse(connection: Connection, listing: Listing) -> BrowseResult:
         exclude=listing.exclude_sessions,
         after=listing.period.after,
         before=listing.period.before,
+        labels=listing.labels,
     )
     found = _active if listing.period.bounded else _recent
     rows: list[tuple[Any, ...]] = []
@@ -125,7 +141,9 @@ def browse(connection: Connection, listing: Listing) -> BrowseResult:
         hints.append("There are no more conversations.")
     elif not shown:
         hints.append(
-            "No conversation was active in this period."
+            "No conversation that was listed has these tags and this metadata."
+            if listing.labels
+            else "No conversation was active in this period."
             if listing.period.bounded
             else "This history holds no conversation yet."
         )
@@ -151,7 +169,11 @@ def _left_out(connection: Connection, listing: Listing) -> dict[str, int]:
     if listing.sources is not None:
         return {}
     visibility = Visibility(
-        connection, roles=ROLES, sources=HIDDEN_SOURCES, exclude=listing.exclude_sessions
+        connection,
+        roles=ROLES,
+        sources=HIDDEN_SOURCES,
+        exclude=listing.exclude_sessions,
+        labels=listing.labels,
     )
     where, bindings = visibility.session_predicate()
     bindings |= {"after": listing.period.after, "before": listing.period.before}
@@ -206,7 +228,7 @@ def _active(
     One pass over the times from the newest on, which goes on where the session before was
     found and passes over the messages of those that were.
     """
-    where, bindings = visibility.predicate()
+    where, bindings = visibility.predicate(whole=True)
     known = set(seen)
     at = (2**63 - 1, 2**63 - 1)
     bindings.setdefault("after", -(2**63))
@@ -236,10 +258,20 @@ def _active(
 
 
 def summary(
-    connection: Connection, period: Period, moment: int, session: int, *columns: Any
+    connection: Connection,
+    period: Period,
+    moment: int,
+    session: int,
+    *columns: Any,
+    most: int | None = display.METADATA_CHARS,
 ) -> SessionSummary:
-    """Return one session of a list, from a moment and the columns of :data:`SUMMARY`."""
-    key, title, source, model, started, active, count, parent, reason, undated = columns
+    """Return one session of a list, from a moment and the columns of :data:`SUMMARY`.
+
+    Args:
+        most: characters of its metadata that are shown; None for all of it.
+    """
+    key, title, source, model, started, active, count, parent, reason, undated = columns[:-2]
+    tags, metadata = columns[-2:]
     opening = _opening(connection, session, period)
     return SessionSummary(
         session_id=key,
@@ -254,6 +286,8 @@ def summary(
         preview=" ".join(cut(opening[1][:2_000], display.PREVIEW_CHARS)[0].split()),
         when=None if undated else format_time(moment),
         match_message_id=opening[0],
+        tags=tags_of(tags),
+        metadata=metadata_of(metadata) if most is None else display.shown_metadata(metadata, most),
     )
 
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
+from mnemogram.history import labels
 from mnemogram.history.models import (
     BrowseResult,
     EvidenceMessage,
@@ -34,6 +35,7 @@ __all__ = [
     "fit_hits",
     "fit_messages",
     "json_bytes",
+    "shown_metadata",
     "whole_calls",
 ]
 
@@ -43,6 +45,7 @@ WINDOW_CHARS: Final = 4_000
 READ_CHARS: Final = 2_000
 PREVIEW_CHARS: Final = 80
 TOOL_CALLS_CHARS: Final = 1_200
+METADATA_CHARS: Final = 1_200
 #: A whole answer's default size as JSON, in bytes of UTF-8.
 DEFAULT_BUDGET: Final = 64 * 1024
 _SMALLEST_CAP: Final = 120
@@ -54,7 +57,7 @@ _CHARACTER_BYTES: Final = 6  # \u0000
 MESSAGE_COLUMNS: Final = (
     "m.id, m.uid, m.role, m.timestamp, m.state, m.provenance, m.content,"
     " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status,"
-    " m.id IN (SELECT id FROM untimed)"
+    f" m.id IN (SELECT id FROM untimed), {labels.MESSAGE_METADATA}"
 )
 
 
@@ -73,6 +76,7 @@ class MessageRow(NamedTuple):
     tool_calls: str | None
     tool_status: str | None
     is_untimed: int
+    metadata: str | None
 
 
 def _shown_calls(text: str | None, cap: int) -> Any:
@@ -91,6 +95,14 @@ def _shown_calls(text: str | None, cap: int) -> Any:
 def whole_calls(text: str | None) -> Any:
     """Return stored tool calls as the JSON value they are, else as their text."""
     return None if text is None else _shown_calls(text, len(text))
+
+
+def shown_metadata(text: str | None, cap: int = METADATA_CHARS) -> dict[str, Any]:
+    """Return stored metadata as it is, or the beginning of its text where it is long."""
+    if text is None or len(text) <= cap:
+        return labels.metadata_of(text)
+    shown, _, length = cut(text, cap)
+    return {"truncated": True, "original_chars": length, "text": shown}
 
 
 def evidence(
@@ -121,6 +133,7 @@ def evidence(
         anchor=anchor,
         content_truncated=truncated,
         original_content_chars=length,
+        metadata=shown_metadata(row.metadata, min(cap, METADATA_CHARS)),
     )
 
 
@@ -133,12 +146,16 @@ def json_bytes(value: Any) -> int:
 def json_bytes_at_most(hit: SearchHit) -> int:
     """Return what :func:`json_bytes` of a hit cannot exceed, without making the JSON of it."""
     messages = (*hit.messages, *hit.bookend_start, *hit.bookend_end)
-    if hit.explanation is not None or any(each.tool_calls is not None for each in messages):
+    if (
+        hit.explanation is not None
+        or hit.metadata
+        or any(each.tool_calls is not None or each.metadata for each in messages)
+    ):
         return json_bytes(hit)
     texts: tuple[str | None, ...] = (
         hit.session_id, hit.title, hit.source, hit.model, hit.snippet, hit.parent_session_id
     )  # fmt: skip
-    characters = sum(len(each) for each in texts if each)
+    characters = sum(len(each) for each in texts if each) + sum(map(len, hit.tags))
     for message in messages:
         characters += len(message.content) + len(message.uid)
         characters += len(message.tool_name or "") + len(message.tool_call_id or "")
@@ -153,14 +170,21 @@ def _recut(message: EvidenceMessage, cap: int) -> EvidenceMessage:
         text = calls if isinstance(calls, str) else json.dumps(calls, ensure_ascii=False)
         if len(text) > cap:
             calls = {"truncated": True, "original_chars": len(text), "text": cut(text, cap)[0]}
-    if not truncated and calls is message.tool_calls:
+    metadata = _shorter(message.metadata, cap)
+    if not truncated and calls is message.tool_calls and metadata is message.metadata:
         return message
     return replace(
         message,
         content=shown,
         content_truncated=message.content_truncated or truncated,
         tool_calls=calls,
+        metadata=metadata,
     )
+
+
+def _shorter(metadata: Mapping[str, Any], cap: int) -> Mapping[str, Any]:
+    text = json.dumps(metadata, ensure_ascii=False) if metadata else ""
+    return metadata if len(text) <= cap else shown_metadata(text, cap)
 
 
 def fit_messages(
@@ -283,12 +307,25 @@ def _named_shortly(value: Any, cap: int) -> Any:
         held = getattr(value, each.name)
         if isinstance(held, str) and each.name not in _NEVER_CUT and len(held) > cap:
             changes[each.name] = cut(held, cap)[0]
+        elif each.name == "tags":
+            changes[each.name] = tuple(_up_to(held, cap))
+        elif each.name == "metadata":
+            changes[each.name] = _shorter(held, max(cap, _SMALLEST_CAP))
         elif isinstance(held, tuple) and held and is_dataclass(held[0]):
             changes[each.name] = tuple(_named_shortly(one, cap) for one in held)
     if isinstance(value, EvidenceMessage):
         value = _recut(value, max(cap, _SMALLEST_CAP))
         changes.pop("tool_calls", None)
     return replace(value, **changes)
+
+
+def _up_to(texts: Iterable[str], most: int) -> Iterator[str]:
+    """Give texts as long as they are together not longer than so many characters."""
+    for text in texts:
+        most -= len(text)
+        if most < 0:
+            return
+        yield text
 
 
 def _with_less(result: _A) -> _A | None:

@@ -18,6 +18,7 @@ from mnemogram.history import (
     browsing,
     counting,
     display,
+    labels,
     reading,
     shapes,
     status,
@@ -280,6 +281,7 @@ class History:
         content: str | None = None,
         tool_calls: Any = None,
         tool_status: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Correct a stored message; what is None stays as it is.
 
@@ -289,6 +291,7 @@ class History:
         session, uid = checked_key(session, "session"), checked_key(uid, "uid")
         content = self._redaction.text(content)
         tool_calls = self._redaction.json(tool_calls)
+        metadata = self._redaction.json(metadata)
         self._file.write(
             lambda connection: writing.amend(
                 connection,
@@ -297,8 +300,29 @@ class History:
                 content=content,
                 tool_calls=tool_calls,
                 tool_status=tool_status,
+                metadata=metadata,
             )
         )
+
+    def tag(
+        self, session: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> tuple[str, ...]:
+        """Give a session tags, and take others off it; return those that it has then.
+
+        ``append`` with ``Session(tags=)`` says all of them at once.
+
+        Args:
+            session: the session's id.
+            add, remove: tags; as in searching, case and width do not count.
+
+        Raises:
+            NotFound: no such session.
+            InvalidArgument: a tag is blank or too long, or there would be too many.
+        """
+        session = checked_key(session, "session")
+        added = labels.checked_tags(self._redaction.tags(tuple(_each(add, "add")))) or ()
+        removed = labels.checked_tags(_each(remove, "remove")) or ()
+        return self._file.write(lambda connection: writing.tag(connection, session, added, removed))
 
     def mark_compacted(self, session: str, uids: Sequence[str]) -> int:
         """Say that messages left the model's context; they stay evidence.
@@ -370,6 +394,8 @@ class History:
         timezone: tzinfo | None = None,
         estimate: bool = False,
         explain: bool = False,
+        tag: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> SearchResult:
         """Find the conversations that answer a query, one result for each lineage.
 
@@ -400,6 +426,9 @@ class History:
             estimate: count how many conversations match, into ``about``, as far as that
                 is soon done.
             explain: say of each result why it stands where it does, in its ``explanation``.
+            tag: only sessions with this tag, or with all of these.
+            metadata: only messages with these values at the top of their metadata, or of
+                their session's; in a list, one of its values.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -426,6 +455,8 @@ class History:
             timezone=timezone,
             estimate=estimate,
             explain=explain,
+            tag=tag,
+            metadata=metadata,
         )
         with self._database.read(timeout=timeout) as connection:
             outcome = search.outcome_of(connection, request)
@@ -501,6 +532,8 @@ class History:
         exclude_sessions: Sequence[str] = (),
         newest_first: bool = False,
         timezone: tzinfo | None = None,
+        tag: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Iterator[StoredMessage]:
         """Give stored messages one after another, whole, in the order of their time.
 
@@ -515,6 +548,7 @@ class History:
             sources, all_sources, exclude_sessions: as for :meth:`browse`.
             newest_first: from the last one back.
             timezone: that of bounds written without one; UTC by default.
+            tag, metadata: as for :meth:`search`.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -525,6 +559,7 @@ class History:
             sources=checked_sources(sources, all_sources or session is not None),
             exclude_sessions=excluded_sessions(exclude_sessions),
             roles=checked_roles(roles),
+            labels=labels.checked_labels(tag, metadata),
         )
         return walking.messages(
             self._database, selection, session=session, start=start, newest_first=newest_first
@@ -541,6 +576,8 @@ class History:
         title: str | None = None,
         newest_first: bool = True,
         timezone: tzinfo | None = None,
+        tag: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Iterator[SessionSummary]:
         """Give sessions one after another, the last active first, in bounded memory.
 
@@ -549,12 +586,14 @@ class History:
             title: words that the title holds.
             newest_first: False for the first active first.
             timezone: that of bounds written without one; UTC by default.
+            tag: only sessions with this tag, or with all of these.
+            metadata: only sessions with these values at the top of their metadata.
 
         Raises:
             InvalidArgument: an argument is out of range.
         """
         selection = self._selected(
-            after, before, sources, all_sources, exclude_sessions, title, timezone
+            after, before, sources, all_sources, exclude_sessions, title, timezone, tag, metadata
         )
         return walking.sessions(self._database, selection, newest_first=newest_first)
 
@@ -568,10 +607,12 @@ class History:
         exclude_sessions: Sequence[str] = (),
         title: str | None = None,
         timezone: tzinfo | None = None,
+        tag: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> int:
         """Return how many sessions :meth:`sessions` gives with these arguments."""
         selection = self._selected(
-            after, before, sources, all_sources, exclude_sessions, title, timezone
+            after, before, sources, all_sources, exclude_sessions, title, timezone, tag, metadata
         )
         return walking.count_sessions(self._database, selection)
 
@@ -584,12 +625,15 @@ class History:
         exclude_sessions: Sequence[str],
         title: str | None,
         zone: tzinfo | None,
+        tag: str | Sequence[str] | None,
+        metadata: Mapping[str, Any] | None,
     ) -> walking.Selection:
         return walking.Selection(
             period=checked_period(after, before, zone),
             sources=checked_sources(sources, all_sources),
             exclude_sessions=excluded_sessions(exclude_sessions),
             title=title or None,
+            labels=labels.checked_labels(tag, metadata),
         )
 
     def count_messages(
@@ -704,6 +748,8 @@ class History:
         cursor: str | None = None,
         timeout: float = READ_TIMEOUT,
         timezone: tzinfo | None = None,
+        tag: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> BrowseResult:
         """Return the sessions that were active last, or in a period, the newest first.
 
@@ -720,6 +766,7 @@ class History:
             cursor: the ``cursor`` of an earlier answer, to go on after it.
             timeout: seconds for the whole request.
             timezone: that of bounds written without one; UTC by default.
+            tag, metadata: as for :meth:`sessions`.
 
         Raises:
             InvalidArgument: an argument is out of range.
@@ -734,6 +781,8 @@ class History:
             exclude_sessions=exclude_sessions,
             cursor=cursor,
             timezone=timezone,
+            tag=tag,
+            metadata=metadata,
         )
         with self._database.read(timeout=timeout) as connection:
             listed = browsing.browse(connection, listing)

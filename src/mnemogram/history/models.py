@@ -53,6 +53,10 @@ class Session:
         model: the model that answers.
         parent: id of the session that this one continues; it may arrive later.
         started_at: aware datetime or ISO 8601; the first message's time by default.
+        tags: short words to find it by, at most 64; given, they take the place of those it
+            has. None leaves them as they are.
+        metadata: a JSON object of the host's, at most 16 KiB, given back as it is; given, it
+            takes the place of what was there. None leaves it as it is.
     """
 
     id: str
@@ -62,6 +66,8 @@ class Session:
     model: str | None = None
     parent: str | None = None
     started_at: Time | None = None
+    tags: Sequence[str] | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class Message:
         tool_calls: what the assistant asked for: JSON-ready value or JSON text.
         tool_call_id, tool_name, tool_status: which call a tool message answers, and how.
         provenance: ``observed``, or ``legacy_snapshot`` for imported ones.
+        metadata: a JSON object of the host's, at most 16 KiB, given back as it is.
     """
 
     role: Role
@@ -89,6 +96,7 @@ class Message:
     tool_name: str | None = None
     tool_status: str | None = None
     provenance: str = "observed"
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +193,7 @@ class EvidenceMessage(Value):
         anchor: whether it is the message that matched or was asked for.
         content_truncated: whether ``content`` is shorter than what is stored.
         original_content_chars: length of the stored content in code points.
+        metadata: what the host keeps with it.
     """
 
     id: int
@@ -201,6 +210,7 @@ class EvidenceMessage(Value):
     anchor: bool
     content_truncated: bool
     original_content_chars: int
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +221,7 @@ class StoredMessage(Value):
         id: the store's id.
         session_id: the session it belongs to.
         timestamp: ISO 8601 in UTC; None where nobody knows it.
+        metadata: what the host keeps with it.
     """
 
     id: int
@@ -225,6 +236,7 @@ class StoredMessage(Value):
     tool_call_id: str | None
     tool_calls: Any
     tool_status: str | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +304,9 @@ class SearchHit(Value):
         messages_before, messages_after: how many more there are on each side.
         partial: whether it holds parts of the query only.
         found_by: what found it: a route as in ``search_path``, ``like`` where its text was
-            read (an index has not reached it, or does not hold it), or ``title``.
+            read (an index has not reached it, or does not hold it), ``title``, or ``tag``
+            where tags were needed, alone or with the title.
+        tags, metadata: of the session.
         explanation: why it stands where it does, where that was asked for.
     """
 
@@ -315,6 +329,8 @@ class SearchHit(Value):
     partial: bool = False
     found_by: str = ""
     explanation: Explanation | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +409,7 @@ class ReadResult(Value):
         message_count: messages of the session.
         omitted: how many of them are not here.
         cursor: pass it to the next read to go on where the first messages end.
+        tags, metadata: of the session.
     """
 
     success: bool
@@ -408,6 +425,8 @@ class ReadResult(Value):
     omitted: int
     hint: str | None = None
     cursor: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +438,7 @@ class SessionSummary(Value):
             period, of the first one in the period.
         when: time of its last message, in a list of a period of the last one in it.
         match_message_id: the message of the preview, to scroll to.
+        tags, metadata: of the session.
     """
 
     session_id: str
@@ -433,6 +453,8 @@ class SessionSummary(Value):
     preview: str
     when: str | None = None
     match_message_id: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from reprlib import repr as shown
 from typing import Any, Final
 
 from mnemogram.errors import AnchorNotInHistory, AnchorNotInSession, InvalidArgument, NotFound
-from mnemogram.history import display
+from mnemogram.history import display, labels
 from mnemogram.history.models import EvidenceMessage, ReadResult, ScrollResult
 from mnemogram.moments import format_time
 from mnemogram.sqlite.database import Connection
@@ -79,9 +79,9 @@ SELECT (SELECT m.timestamp FROM messages AS m
        (SELECT m.timestamp FROM messages AS m
          WHERE m.session_id = :session ORDER BY m.timestamp DESC LIMIT 1)
 """
-_SESSION: Final = """
+_SESSION: Final = f"""
 SELECT s.id, s.key, s.title, s.source, s.model, s.started_at, s.last_active_at,
-       s.id IN (SELECT id FROM undated)
+       s.id IN (SELECT id FROM undated), {labels.SESSION_TAGS}, {labels.SESSION_METADATA}
   FROM sessions AS s WHERE s.key = ?
 """
 
@@ -272,6 +272,8 @@ def read(
         messages=(),
         omitted=omitted,
         cursor=f"{edge[0]}.{edge[1]}" if more else None,
+        tags=labels.tags_of(found[8]),
+        metadata=display.shown_metadata(found[9]),
     )
     messages = tuple(display.evidence(row, display.READ_CHARS) for row in (*first, *last))
     fitted, shortened = display.fit_messages(messages, budget, display.json_bytes(result) + 200)

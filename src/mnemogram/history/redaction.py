@@ -60,14 +60,28 @@ class Redaction:
         """Return a session with its title as it is stored."""
         if self.redactor is None or not isinstance(session, Session):
             return session
-        return replace(session, title=self.text(session.title))
+        return replace(
+            session,
+            title=self.text(session.title),
+            tags=self.tags(session.tags),
+            metadata=self.json(session.metadata),
+        )
+
+    def tags(self, tags: Any) -> Any:
+        """Return tags as they are stored; what is no list is refused where it is prepared."""
+        if self.redactor is None or not isinstance(tags, (list, tuple)):
+            return tags
+        return [self.text(each) if isinstance(each, str) else each for each in tags]
 
     def message(self, message: Message) -> Message:
         """Return a message with its texts as they are stored."""
         if self.redactor is None or not isinstance(message, Message):
             return message  # what is no message is refused where it is prepared
         return replace(
-            message, content=self.text(message.content), tool_calls=self.json(message.tool_calls)
+            message,
+            content=self.text(message.content),
+            tool_calls=self.json(message.tool_calls),
+            metadata=self.json(message.metadata),
         )
 
 

@@ -281,8 +281,55 @@ def _items(connection: Connection) -> None:
         connection.execute(statement)
 
 
+_LABELS: Final = (
+    # Tags of sessions, as they are compared and as they were given.
+    """
+    CREATE TABLE session_tags (
+        session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        tag_key    TEXT NOT NULL,
+        tag        TEXT NOT NULL,
+        PRIMARY KEY (session_id, tag_key)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX session_tags_by_tag ON session_tags (tag_key, session_id)",
+    # Metadata as it was given, a JSON object, and the plain values in it by which it is found.
+    # Tables of their own, because a new column would read every page of the old ones.
+    *(
+        statement.format(kind=kind, table=table)
+        for kind, table in (("session", "sessions"), ("message", "messages"))
+        for statement in (
+            """
+            CREATE TABLE {kind}_metadata (
+                id       INTEGER PRIMARY KEY REFERENCES {table} (id) ON DELETE CASCADE,
+                metadata TEXT NOT NULL
+            ) STRICT
+            """,
+            """
+            CREATE TABLE {kind}_fields (
+                id    INTEGER NOT NULL REFERENCES {table} (id) ON DELETE CASCADE,
+                name  TEXT NOT NULL,
+                value TEXT NOT NULL,
+                PRIMARY KEY (id, name, value)
+            ) STRICT, WITHOUT ROWID
+            """,
+            "CREATE INDEX {kind}_fields_by_value ON {kind}_fields (name, value, id)",
+        )
+    ),
+)
+
+
+def _labels(connection: Connection) -> None:
+    for statement in _LABELS:
+        connection.execute(statement)
+
+
 #: Each brings a file from the version of its place to the next; a new one goes at the end.
-STEPS: Final[tuple[Callable[[Connection], None], ...]] = (_create, _order_by_time, _items)
+STEPS: Final[tuple[Callable[[Connection], None], ...]] = (
+    _create,
+    _order_by_time,
+    _items,
+    _labels,
+)
 
 
 def title_key(title: str) -> str:
@@ -307,6 +354,13 @@ def _adapt(connection: Connection, version: int) -> None:
             "CREATE TEMP TABLE session_items"
             " (id INTEGER PRIMARY KEY, session_id, cleared, uids, item)"
         )
+    if version < 4:
+        connection.execute("CREATE TEMP TABLE session_tags (session_id, tag_key, tag)")
+        for kind in ("session", "message"):
+            connection.execute(
+                f"CREATE TEMP TABLE {kind}_metadata (id INTEGER PRIMARY KEY, metadata)"
+            )
+            connection.execute(f"CREATE TEMP TABLE {kind}_fields (id, name, value)")
 
 
 SCHEMA: Final = Schema(

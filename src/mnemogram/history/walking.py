@@ -14,6 +14,7 @@ from typing import Any, Final
 from mnemogram.errors import InvalidArgument, NotFound
 from mnemogram.history import display
 from mnemogram.history.browsing import SPOKE, SUMMARY, summary
+from mnemogram.history.labels import ANY, Labels, metadata_of
 from mnemogram.history.models import ROLES, SessionSummary, StoredMessage
 from mnemogram.history.period import WHENEVER, Period
 from mnemogram.history.reading import BEGINNING, END, Place
@@ -44,6 +45,7 @@ class Selection:
     exclude_sessions: tuple[str, ...] = ()
     roles: tuple[str, ...] = ROLES
     title: str | None = None
+    labels: Labels = ANY
 
     def visibility(self, connection: Connection) -> Visibility:
         """Return the selection as a predicate."""
@@ -54,6 +56,7 @@ class Selection:
             exclude=self.exclude_sessions,
             after=self.period.after,
             before=self.period.before,
+            labels=self.labels,
         )
 
 
@@ -162,6 +165,7 @@ def _stored(row: display.MessageRow, session: str) -> StoredMessage:
         tool_call_id=row.tool_call_id,
         tool_calls=display.whole_calls(row.tool_calls),
         tool_status=row.tool_status,
+        metadata=metadata_of(row.metadata),
     )
 
 
@@ -224,7 +228,7 @@ def _sessions(
         )
         for row in rows:
             place = (row[0], row[1])
-            found.append(summary(connection, selection.period, *row))
+            found.append(summary(connection, selection.period, *row, most=None))
     return found, place
 
 

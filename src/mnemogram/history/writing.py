@@ -16,6 +16,7 @@ from reprlib import repr as shown
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument, NotFound
+from mnemogram.history import labels
 from mnemogram.history.models import (
     ROLES,
     STATES,
@@ -42,6 +43,7 @@ __all__ = [
     "session_row",
     "set_state",
     "set_states",
+    "tag",
     "upsert_session",
 ]
 
@@ -186,6 +188,7 @@ def _row(
         "tool_status": _optional(message.tool_status, f"{where} tool_status", notes),
         "tool_calls": _tool_calls(message.tool_calls, notes),
         "content": content,
+        "metadata": labels.checked_metadata(message.metadata, f"{where} metadata"),
     }
     uid = _optional(message.uid, f"{where} uid", notes)
     if uid == "":
@@ -231,7 +234,21 @@ def _checked_session(session: Session | str, notes: list[str]) -> Session:
         title=_optional(session.title, "title", notes),
         model=_optional(session.model, "model", notes),
         parent=_optional(session.parent, "parent", notes),
+        tags=labels.checked_tags(session.tags),
+        metadata=_copied(labels.checked_metadata(session.metadata)),
     )
+
+
+def _copied(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else labels.metadata_of(text)
+
+
+def _label(connection: Connection, row_id: int, session: Session) -> None:
+    """Store the tags and the metadata that a host gives for a session, if it gives any."""
+    if session.tags is not None:
+        labels.set_tags(connection, row_id, session.tags)
+    if session.metadata is not None:
+        labels.set_metadata(connection, row_id, labels.checked_metadata(session.metadata) or "{}")
 
 
 def session_row(connection: Connection, key: str) -> int | None:
@@ -305,6 +322,7 @@ def upsert_session(
         if session.parent is not None:
             link_parent(connection, row_id, session.parent, notes)
         _adopt_children(connection, row_id, session.id, notes)
+        _label(connection, row_id, session)
         return row_id, source
     row_id, source, parent_key = int(known[0]), str(known[1]), known[2]
     if session.source not in (source, "chat"):
@@ -321,7 +339,28 @@ def upsert_session(
     if session.parent is not None and session.parent != parent_key:
         link_parent(connection, row_id, session.parent, notes)
         _link_left_out(connection)
+    _label(connection, row_id, session)
     return row_id, source
+
+
+def tag(
+    connection: Connection, session: str, add: Sequence[str], remove: Sequence[str]
+) -> tuple[str, ...]:
+    """Give a session tags and take others off it; return those that it has then.
+
+    Raises:
+        NotFound: no such session.
+        InvalidArgument: it would have too many.
+    """
+    row_id = session_row(connection, session)
+    if row_id is None:
+        raise NotFound(f"no session {session!r}")
+    gone = set(map(labels.tag_key, remove))
+    known, _ = labels.of_session(connection, row_id)
+    left = [each for each in known if labels.tag_key(each) not in gone]
+    tags = labels.checked_tags([*left, *add]) or ()
+    labels.set_tags(connection, row_id, tags)
+    return tags
 
 
 def _date(connection: Connection, row_id: int, started: int) -> None:
@@ -500,6 +539,8 @@ def add(
                 connection.execute("INSERT INTO untimed (id) VALUES (?)", (new,))
             else:
                 times.append(row["timestamp"])
+            if row["metadata"] is not None:
+                labels.set_message(connection, int(new), row["metadata"])
         else:
             new = _repeated(connection, position, row, corrects, done)
         done.ids.append(int(new))
@@ -594,23 +635,30 @@ def _repeated(
         )
     )
     row_id, same = int(found[0]), bool(found[1])
+    told = row["metadata"]
+    relabelled = told is not None and labels.metadata_of(told) != labels.message_metadata(
+        connection, row_id
+    )
     if row["anonymous"]:
         done.notes.append(
             f"message {position}: the same text at the same place was there already and"
             " counts as a repeat; give uids or timestamps to store it again"
         )
-    if same:
+    if same and not relabelled:
         return row_id
     if corrects is None:
         done.changed += 1
         done.notes.append(
-            f"message {position}: its uid was there already with other text, which stays;"
+            f"message {position}: its uid was there already with other"
+            f" {'metadata' if same else 'text'}, which stays;"
             " amend corrects it"
         )
         return row_id
     stored = str(connection.one("SELECT content FROM messages WHERE id = ?", (row_id,)))
     if corrects(stored, row["content"]):
         _set_text(connection, row_id, row)
+        if relabelled:
+            labels.set_message(connection, row_id, told)
         done.amended += 1
     else:
         done.changed += 1
@@ -663,6 +711,7 @@ def amend(
     content: str | None = None,
     tool_calls: Any = None,
     tool_status: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> tuple[str, ...]:
     """Correct a stored message; what is None stays as it is.
 
@@ -673,6 +722,7 @@ def amend(
         NotFound: no such session or message.
     """
     notes: list[str] = []
+    told = labels.checked_metadata(metadata)
     found = connection.execute(
         "SELECT m.id, m.role, m.content, m.index_bytes FROM messages AS m"
         " JOIN sessions AS s ON s.id = m.session_id WHERE s.key = ? AND m.uid = ?",
@@ -691,6 +741,8 @@ def amend(
         "tool_status": _optional(tool_status, "tool_status", notes),
     }
     _set_text(connection, int(row_id), values)
+    if told is not None:
+        labels.set_message(connection, int(row_id), told)
     return tuple(notes)
 
 

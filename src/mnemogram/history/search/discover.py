@@ -246,6 +246,7 @@ def _elsewhere(searcher: Searcher) -> Elsewhere:
         current=request.current_session,
         after=request.period.after,
         before=request.period.before,
+        labels=request.labels,
     )
     try:
         with share_of_deadline(searcher.connection, _ELSEWHERE_SHARE):
@@ -283,7 +284,7 @@ def _matches(searcher: Searcher, visibility: Visibility, elsewhere: Elsewhere) -
 
 def _path(path: str, hits: Sequence[SearchHit]) -> str:
     """Return the route of an answer: the one that was taken, if any result came by it."""
-    routes = [hit.found_by for hit in hits if hit.found_by != "title"]
+    routes = [hit.found_by for hit in hits if hit.found_by not in ("title", "tag")]
     return path if path in routes or not routes else routes[0]
 
 

@@ -40,7 +40,7 @@ def explained(
         sort: what the answer is sorted by.
         deadline: until when terms are looked for; those that are not found then are left out.
     """
-    texts = (row.content, row.tool_name, row.tool_calls, candidate.session.title)
+    texts = (row.content, row.tool_name, row.tool_calls, candidate.session.heading)
     trace = candidate.trace
     if not isinstance(trace, Trace):
         counts = _counts(marker, texts, deadline) if marker is not None else {}

@@ -106,6 +106,7 @@ def add_titled(
         with share_of_deadline(searcher.connection, _SHARE):
             sessions = titled_with(
                 searcher.connection,
+                searcher.visibility,
                 title_needles(searcher.units),
                 lambda title: sum(evidence.of_title(title).values()),
                 limit=_MOST_TITLED,
@@ -127,7 +128,7 @@ def add_titled(
 def add_up(searcher: Searcher, found: Found, query: q.Query) -> None:
     """Take a message and the title of its session for one text, which may hold everything."""
     every = frozenset(range(len(searcher.units)))
-    likely = [each for each in found.candidates if each.session.title and each.units >= every]
+    likely = [each for each in found.candidates if each.session.heading and each.units >= every]
     if not likely:
         return
     connection = searcher.connection
@@ -139,7 +140,7 @@ def add_up(searcher: Searcher, found: Found, query: q.Query) -> None:
                     "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (each.id,)
                 ):
                     each.partial = not whole.matches(
-                        *columns, each.session.title, deadline=connection.deadline_at
+                        *columns, each.session.heading, deadline=connection.deadline_at
                     )
     except QueryTimeout:
         connection.check_deadline()

@@ -424,10 +424,11 @@ def _add_titles(candidates: list[Candidate], evidence: Evidence) -> None:
     titles: dict[int, dict[int, float]] = {}
     for each in candidates:
         session = each.session
-        if not session.title:
+        heading = session.heading
+        if heading is None:
             continue
         if session.id not in titles:
-            titles[session.id] = evidence.of_title(session.title)
+            titles[session.id] = evidence.of_title(heading)
         said = {
             place: value
             for place, value in titles[session.id].items()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from reprlib import repr as shown
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.history import reading
+from mnemogram.history.labels import ANY, Labels, checked_labels
 from mnemogram.history.models import ROLES
 from mnemogram.history.period import Period, checked_period
 from mnemogram.history.schema import HIDDEN_SOURCES
@@ -55,6 +56,7 @@ class Request:
     estimate: bool = False
     explain: bool = False
     zone: tzinfo | None = None
+    labels: Labels = ANY
 
     @property
     def narrowed(self) -> list[str]:
@@ -64,6 +66,8 @@ class Request:
             for words, holds in (
                 ("in this period", self.period.bounded),
                 ("in these sources", bool(self.sources)),
+                ("with these tags", bool(self.labels.tags)),
+                ("with this metadata", bool(self.labels.fields)),
                 ("outside of the conversations that were excluded", bool(self.exclude_sessions)),
                 ("outside of the running conversation", self.current_session is not None),
             )
@@ -184,6 +188,8 @@ def checked_request(
     timezone: tzinfo | None = None,
     estimate: bool = False,
     explain: bool = False,
+    tag: str | Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Request:
     """Return the arguments of a search, checked.
 
@@ -210,7 +216,10 @@ def checked_request(
     period = checked_period(after, before, timezone)
     wanted_sources = checked_sources(sources, all_sources)
     order = _one_of(sort, "sort", SORTS)
-    fingerprint = fingerprint_of(query, sorted(wanted_roles), order, wanted_sources)
+    having = checked_labels(tag, metadata)
+    fingerprint = fingerprint_of(
+        query, sorted(wanted_roles), order, wanted_sources, *([having] if having else ())
+    )
     seen: frozenset[int] = frozenset()
     if cursor is not None:
         seen = decode_cursor(cursor, fingerprint)
@@ -233,4 +242,5 @@ def checked_request(
         estimate=bool(estimate),
         explain=bool(explain),
         zone=timezone,
+        labels=having,
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
-from mnemogram.history import display, reading
+from mnemogram.history import display, labels, reading
 from mnemogram.history.models import EvidenceMessage, SearchHit
 from mnemogram.history.search.explain import explained, explained_title
 from mnemogram.history.search.request import Request
@@ -90,6 +90,7 @@ def _hit(
         messages = (display.evidence(row, display.WINDOW_CHARS, anchor=True, span=span),)
         before, after = reading.counts_around(connection, session.id, row)
         start = end = ()
+    tags, metadata = labels.of_session(connection, session.id)
     return SearchHit(
         session_id=session.key,
         title=session.title,
@@ -110,6 +111,8 @@ def _hit(
         partial=candidate.partial,
         found_by=candidate.found_by,
         explanation=explanation,
+        tags=tags,
+        metadata=display.shown_metadata(metadata),
     )
 
 
@@ -120,6 +123,7 @@ def _title_hit(connection: Connection, hit: TitleHit, request: Request, *, full:
     end = _bookends(connection, session.id, first=False) if full else ()
     end = tuple(each for each in end if each.id not in shown)
     total = reading.shown_count(connection, session.id)
+    tags, metadata = labels.of_session(connection, session.id)
     return SearchHit(
         session_id=session.key,
         title=session.title,
@@ -128,7 +132,7 @@ def _title_hit(connection: Connection, hit: TitleHit, request: Request, *, full:
         when=format_time(hit.last_active_at),
         matched_role=None,
         match_message_id=None,
-        snippet=session.title or "",
+        snippet=(session.heading if hit.tagged else session.title) or "",
         score=0.0,
         messages=(),
         bookend_start=start,
@@ -137,7 +141,9 @@ def _title_hit(connection: Connection, hit: TitleHit, request: Request, *, full:
         messages_after=total - len(start) - len(end),
         detail="full" if full else "anchor",
         parent_session_id=session.parent_key,
-        found_by="title",
+        found_by="tag" if hit.tagged else "title",
+        tags=tags,
+        metadata=display.shown_metadata(metadata),
         explanation=explained_title(hit) if request.explain else None,
     )
 

@@ -92,6 +92,7 @@ class Searcher:
             seen=request.seen,
             after=request.period.after,
             before=request.period.before,
+            labels=request.labels,
         )
         self.units: list[Unit] = []
         self.expensive: dict[q.Phrase, int] = {}

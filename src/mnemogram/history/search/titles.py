@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Sessions found by their title: the title itself, or its words."""
+"""Sessions found by their title: the title itself, or its words, together with their tags."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -30,11 +31,13 @@ class TitleHit:
     Attributes:
         last_active_at: None where no time of the session is known.
         exact: the title is the query, or a continuation of it (``title #2``).
+        tagged: tags were needed to answer it.
     """
 
     session: SessionInfo
     last_active_at: int | None
     exact: bool
+    tagged: bool = False
 
 
 def _continuation(key: str, wanted: str, title: str) -> int:
@@ -114,19 +117,63 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
             session.title or "", deadline=connection.deadline_at
         ):
             others.append(TitleHit(session, active, False))
-    return exact + others
+            known.add(session.id)
+    tagged = [
+        TitleHit(session, active, False, tagged=True)
+        for active, session in _tagged(connection, visibility, _needles(query), where, bindings)
+        if session.id not in known
+        and matcher.matches(session.heading or "", deadline=connection.deadline_at)
+    ]
+    return exact + others + tagged
+
+
+def _tagged(
+    connection: Connection,
+    visibility: Visibility,
+    needles: Sequence[str],
+    where: str = "1",
+    bindings: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[int | None, SessionInfo]]:
+    """Give sessions of which a tag holds one of the needles, the last active first.
+
+    What title and tags hold together is in the title, which is looked at by itself, or has a
+    needle in a tag.
+    """
+    # Few tags are on many sessions: they are gone through, not the sessions.
+    rows = connection.execute(
+        "WITH RECURSIVE known (tag) AS (SELECT min(tag_key) FROM session_tags UNION ALL"
+        " SELECT (SELECT min(tag_key) FROM session_tags WHERE tag_key > known.tag) FROM known"
+        " WHERE known.tag IS NOT NULL LIMIT :most) SELECT tag FROM known WHERE tag IS NOT NULL",
+        {"most": _MOST_TITLES},
+    )
+    keys = [str(tag) for (tag,) in rows]
+    fitting = [key for key in keys if not needles or any(each in key for each in needles)]
+    if not fitting:
+        return
+    for active, *columns in list(
+        connection.execute(
+            f"SELECT {_ACTIVE}, {SESSION_COLUMNS} FROM sessions AS s WHERE s.id IN ("
+            " SELECT session_id FROM session_tags"
+            " WHERE tag_key IN (SELECT value FROM json_each(:keys)))"
+            f" AND {where} ORDER BY s.last_active_at DESC, s.id DESC LIMIT :most",
+            {**(bindings or {}), "keys": json.dumps(fitting), "most": _MOST_TITLES},
+        )
+    ):
+        yield active, visibility.session(columns)
 
 
 def titled_with(
     connection: Connection,
+    visibility: Visibility,
     needles: Sequence[str],
     worth: Callable[[str], float],
     *,
     limit: int,
 ) -> list[int]:
-    """Return the sessions whose titles hold parts of a query, by what those are worth.
+    """Return the sessions whose titles or tags hold parts of a query, by what those are worth.
 
     Args:
+        visibility: knows what sessions are called.
         needles: folded texts, one of which every title of worth holds.
         worth: what a title counts.
         limit: how many sessions are wanted.
@@ -138,6 +185,13 @@ def titled_with(
         value = worth(title)
         if value > 0.0:
             found.append((value, session))
+    known = {session: place for place, (_, session) in enumerate(found)}
+    for _, about in _tagged(connection, visibility, needles):
+        value = worth(about.heading or "")
+        if about.id in known:
+            found[known[about.id]] = (value, about.id)
+        elif value > 0.0:
+            found.append((value, about.id))
     found.sort(key=lambda each: -each[0])  # stable: of equals the last active
     return [session for _, session in found[:limit]]
 

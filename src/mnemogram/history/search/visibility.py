@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from mnemogram.errors import InvalidArgument
+from mnemogram.history.labels import ANY, Labels, of_session
 from mnemogram.history.models import ROLES
 from mnemogram.history.period import WHENEVER, Period
 from mnemogram.history.schema import HIDDEN_SOURCES, UNATTENDED_SOURCES
@@ -69,6 +70,12 @@ class SessionInfo:
     title: str | None
     model: str | None
     parent_key: str | None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str | None:
+        """What stands over its messages, to be searched with them: the title and the tags."""
+        return "\n".join(filter(None, (self.title, *self.tags))) or None
 
     @property
     def unattended(self) -> bool:
@@ -121,6 +128,7 @@ class Visibility:
         current: key of the running session, whose context the reader has.
         seen: roots of the lineages that earlier pages showed.
         after, before: bounds of message time, microseconds, [after, before).
+        labels: tags and metadata that they are to have.
     """
 
     def __init__(
@@ -134,11 +142,14 @@ class Visibility:
         seen: Collection[int] = (),
         after: int | None = None,
         before: int | None = None,
+        labels: Labels = ANY,
     ) -> None:
         self._sessions: dict[int, SessionInfo] = {}
         session: list[str] = []
         message = ["m.state <> 'rewound'"]
-        bindings: dict[str, Any] = {}
+        bindings: dict[str, Any] = labels.bindings
+        self._connection = connection
+        self._tagged = connection.one("SELECT 1 FROM session_tags LIMIT 1") is not None
 
         def listed(name: str, values: Collection[Any]) -> str:
             bindings[name] = json.dumps(sorted(values))
@@ -155,6 +166,9 @@ class Visibility:
                 "s.root_id NOT IN (SELECT root_id FROM sessions"
                 f" WHERE key IN {listed('exclude', exclude)})"
             )
+        session += labels.of_session()
+        message += labels.of_message()
+        self._labelled = " AND ".join(labels.of_whole_session()) or "1"
         if set(roles) != set(ROLES):
             message.append(f"m.role IN {listed('roles', roles)}")
         untimed = connection.one("SELECT 1 FROM untimed LIMIT 1") is not None
@@ -189,19 +203,26 @@ class Visibility:
         self._message = " AND ".join(message)
         self._bindings = bindings
 
-    def predicate(self) -> tuple[str, dict[str, Any]]:
-        """SQL over ``messages AS m`` and ``sessions AS s``, and its bindings."""
-        return f"{self._message} AND {self._session}", dict(self._bindings)
+    def predicate(self, *, whole: bool = False) -> tuple[str, dict[str, Any]]:
+        """SQL over ``messages AS m`` and ``sessions AS s``, and its bindings.
+
+        Args:
+            whole: only messages of sessions that have the metadata themselves.
+        """
+        labelled = f" AND {self._labelled}" if whole else ""
+        return f"{self._message} AND {self._session}{labelled}", dict(self._bindings)
 
     def session_predicate(self) -> tuple[str, dict[str, Any]]:
         """SQL over ``sessions AS s``: those that may be shown whole."""
-        return f"{self._session} AND {self._whole_session}", dict(self._bindings)
+        where = f"{self._session} AND {self._whole_session} AND {self._labelled}"
+        return where, dict(self._bindings)
 
     def session(self, columns: Sequence[Any]) -> SessionInfo:
         """Return the session of a row of :data:`SESSION_COLUMNS`, one object for each."""
         info = self._sessions.get(columns[0])
         if info is None:
-            info = self._sessions[columns[0]] = SessionInfo(*columns)
+            tags = of_session(self._connection, columns[0])[0] if self._tagged else ()
+            info = self._sessions[columns[0]] = SessionInfo(*columns, tags=tags)
         return info
 
 

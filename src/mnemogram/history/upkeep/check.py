@@ -256,6 +256,12 @@ _REATTACH: Final[dict[str, tuple[str, ...]]] = {
     ),
     "untimed": ("DELETE FROM untimed WHERE id NOT IN (SELECT id FROM messages)",),
     "undated": ("DELETE FROM undated WHERE id NOT IN (SELECT id FROM sessions)",),
+    "session_tags": ("DELETE FROM session_tags WHERE session_id NOT IN (SELECT id FROM sessions)",),
+    **{
+        f"{kind}_{part}": (f"DELETE FROM {kind}_{part} WHERE id NOT IN (SELECT id FROM {kind}s)",)
+        for kind in ("session", "message")
+        for part in ("metadata", "fields")
+    },
     "index_gaps": ("DELETE FROM index_gaps WHERE name NOT IN (SELECT name FROM indexes)",),
     "index_debts": ("DELETE FROM index_debts WHERE name NOT IN (SELECT name FROM indexes)",),
 }

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 
 from mnemogram.errors import InvalidArgument
-from mnemogram.history import writing
+from mnemogram.history import labels, writing
 from mnemogram.history.models import STATES, Message, Session
 from mnemogram.moments import datetime_of, to_microseconds
 from mnemogram.sqlite import undecodable
@@ -30,15 +30,16 @@ VERSION: Final = 1
 #: Messages that one transaction of an import stores.
 _IMPORT_BATCH: Final = 1_000
 _TOMBSTONES: Final = "SELECT key, deleted_at FROM tombstones ORDER BY key"
-_SESSIONS: Final = """
+_SESSIONS: Final = f"""
 SELECT id, key, source, title, model, parent_key, end_reason, started_at, last_active_at,
-       id IN (SELECT id FROM undated)
-  FROM sessions ORDER BY id
+       id IN (SELECT id FROM undated), {labels.SESSION_TAGS}, {labels.SESSION_METADATA}
+  FROM sessions AS s ORDER BY id
 """
-_MESSAGES: Final = """
+_MESSAGES: Final = f"""
 SELECT uid, role, state, timestamp, provenance, tool_call_id, tool_name, tool_status,
-       tool_calls, content, id IN (SELECT id FROM untimed), id
-  FROM messages WHERE session_id = ? ORDER BY id
+       tool_calls, content, id IN (SELECT id FROM untimed), id,
+       {labels.MESSAGE_METADATA}
+  FROM messages AS m WHERE session_id = ? ORDER BY id
 """
 
 
@@ -105,6 +106,8 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                 "end_reason": row[6],
                 "started_at": None if row[9] else _time(row[7]),
                 "last_active_at": None if row[9] else _time(row[8]),
+                "tags": list(labels.tags_of(row[10])) or None,
+                "metadata": labels.metadata_of(row[11]) or None,
                 "damaged": _damaged(connection, "sessions", row[0], row, _SESSION_TEXTS),
             }
         )
@@ -123,6 +126,7 @@ def export_lines(connection: Connection) -> Iterator[dict[str, Any]]:
                     "tool_status": message[7],
                     "tool_calls": _calls(message[8]),
                     "content": message[9],
+                    "metadata": labels.metadata_of(message[12]) or None,
                     "damaged": _damaged(
                         connection, "messages", message[11], message, _MESSAGE_TEXTS
                     ),
@@ -339,6 +343,8 @@ def _session(connection: Connection, about: dict[str, Any]) -> Session:
         model=about.get("model"),
         parent=about.get("parent"),
         started_at=about.get("started_at"),
+        tags=about.get("tags"),
+        metadata=about.get("metadata"),
     )
 
 
@@ -353,6 +359,7 @@ def _message(record: dict[str, Any]) -> Message:
         tool_name=record.get("tool_name"),
         tool_status=record.get("tool_status"),
         provenance=record.get("provenance", "observed"),
+        metadata=record.get("metadata"),
     )
 
 
