@@ -330,3 +330,24 @@ def test_completion_without_a_name_is_that_of_the_shell_in_use(
     assert "compdef" in run("completion").out
     monkeypatch.setenv("SHELL", "/bin/false")
     assert run("completion").code == 2
+
+
+# --- tags ------------------------------------------------------------------------------
+
+
+def test_conversations_are_tagged_and_found_by_their_tags(many: Run) -> None:
+    assert many("tag", "talk-03-b", "Work", "税金").out.split() == ["Work", "税金"]
+    assert many("tag", "talk-04-a", "work").code == 0
+    assert many("tag", "talk-04-a", "--remove", "WORK", "old").out.split() == ["old"]
+    assert many("tag", "talk-04-a", "--json").json == {"session_id": "talk-04-a", "tags": ["old"]}
+    done = many("list", "--tag", "work")
+    assert "1 conversation" in done.err
+    assert "[Work, 税金]" in done.out
+    found = many("search", "--tag", "work", "message", "--json").json
+    assert [hit["session_id"] for hit in found["results"]] == ["talk-03-b"]
+    (hit,) = many("search", "税金", "--json").json["results"]
+    assert (hit["session_id"], hit["found_by"]) == ("talk-03-b", "tag")
+    assert many("browse", "--tag", "nowhere").code == 3
+    assert "tags" in many("read", "talk-03-b").out
+    assert many("tag", "talk-04-a", "x" * 101).code == 2
+    assert many("tag", "nobody", "x").code == 3

@@ -36,6 +36,7 @@ VERBS: Final[Mapping[str, str]] = {
     "scroll": "reading:scroll",
     "tail": "reading:tail",
     "browse": "listing:browse",
+    "tag": "tagging:tag",
     "status": "status:status",
     "maintain": "upkeep:maintain",
     "check": "upkeep:check",

@@ -300,6 +300,7 @@ def filter_options(function: _F) -> _F:
         ),
         click.option("--all-sources", is_flag=True, help="Every source, background work included."),
         click.option("--source", "sources", multiple=True, help="Only this source; repeatable."),
+        click.option("--tag", "tags", multiple=True, help="Only with this tag; repeatable: all."),
         bound_option("--before", "Before this time; a date alone is the end of that day"),
         bound_option("--after", "Not before this time: ISO 8601, or 3h, 2d, 1w ago"),
     ):

@@ -35,6 +35,7 @@ def list_(
     short: bool,
     after: datetime | str | None,
     before: datetime | str | None,
+    tags: tuple[str, ...],
     sources: tuple[str, ...],
     all_sources: bool,
     excluded: tuple[str, ...],
@@ -47,6 +48,7 @@ def list_(
     chosen: dict[str, Any] = {
         "after": after,
         "before": before,
+        "tag": tags,
         "sources": sources or None,
         "all_sources": all_sources,
         "exclude_sessions": excluded,
@@ -73,7 +75,7 @@ def list_(
     if not total:
         env.say(
             "no conversation is like that"
-            if title or after or before or sources
+            if title or after or before or sources or tags
             else "no conversation yet",
             "dim",
         )
@@ -103,6 +105,7 @@ def browse(
     limit: int,
     after: datetime | str | None,
     before: datetime | str | None,
+    tags: tuple[str, ...],
     sources: tuple[str, ...],
     all_sources: bool,
     excluded: tuple[str, ...],
@@ -115,6 +118,7 @@ def browse(
             limit=limit,
             after=after,
             before=before,
+            tag=tags,
             sources=sources or None,
             all_sources=all_sources,
             exclude_sessions=excluded,

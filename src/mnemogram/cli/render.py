@@ -320,7 +320,8 @@ class Page:
             name = Text(f"  {one_line(summary.session_id)}", style="dim")
             self.row(left, name if summary.title else Text(""))
             return
-        about = f"  {when}  {one_line(summary.source)}  {summary.message_count:,} {noun}"
+        tags = f"  [{', '.join(summary.tags)}]" if summary.tags else ""
+        about = f"  {when}  {one_line(summary.source)}  {summary.message_count:,} {noun}{tags}"
         self.row(head, Text(about, style="dim"))
         if summary.preview:
             left = Text(" ".join(clean(summary.preview).split()))

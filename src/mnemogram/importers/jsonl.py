@@ -8,11 +8,13 @@ a message that names its session: ``{"session": "s1", "role": "user", "content":
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
+from mnemogram.errors import InvalidArgument
+from mnemogram.history.labels import checked_metadata, checked_tags, metadata_of
 from mnemogram.history.models import Message, Session, State
 from mnemogram.importers.base import (
     BATCH_MESSAGES,
@@ -42,6 +44,7 @@ EXPORT_VERSION: Final = 1
 
 _SESSION_KEYS: Final = ("session", "session_id", "sessionId", "conversation_id", "thread_id")
 _STATES: Final = get_args(State)
+_T = TypeVar("_T")
 
 
 def recognises(value: object) -> bool:
@@ -111,6 +114,8 @@ class _Reader:
             model=as_text(value.get("model")),
             parent=as_text(value.get("parent")),
             started_at=as_time(value.get("started_at")),
+            tags=self.label(checked_tags, value.get("tags")),
+            metadata=self.metadata(value),
         )
         record = {
             "type": "session",
@@ -122,12 +127,26 @@ class _Reader:
             "end_reason": as_text(value.get("end_reason")),
             "started_at": _iso(session.started_at),
             "last_active_at": _iso(as_time(value.get("last_active_at"))),
+            "tags": session.tags,
+            "metadata": session.metadata,
         }
         known = self.sessions.get(key)
         if known is not None:
             known.session, known.record = session, _filled(record)
             return known
         return self.sessions.setdefault(key, _Session(session, _filled(record)))
+
+    def metadata(self, value: Mapping[str, Any]) -> dict[str, Any] | None:
+        text = self.label(checked_metadata, value.get("metadata"))
+        return None if text is None else metadata_of(text)
+
+    def label(self, checked: Callable[[Any], _T | None], value: Any) -> _T | None:
+        """Return tags or metadata, checked; what cannot be kept takes no message with it."""
+        try:
+            return checked(value)
+        except InvalidArgument:
+            self.report.skip("tags or metadata that cannot be kept")
+            return None
 
     def message(self, value: Mapping[str, Any]) -> None:
         named = first_of(value, *_SESSION_KEYS)
@@ -164,6 +183,7 @@ class _Reader:
             tool_call_id=as_text(value.get("tool_call_id")),
             tool_name=as_text(first_of(value, "tool_name", "name")),
             tool_status=as_text(value.get("tool_status")),
+            metadata=self.metadata(value),
             provenance=as_text(value.get("provenance"))
             or ("observed" if time else "legacy_snapshot"),
         )
@@ -183,6 +203,7 @@ class _Reader:
             "tool_status": message.tool_status,
             "tool_calls": message.tool_calls,
             "content": message.content,
+            "metadata": message.metadata,
         }
         session.records.append(_filled(record))
         self.waiting += 1

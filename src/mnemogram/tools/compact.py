@@ -92,11 +92,13 @@ _ANSWER: Final[dict[str, Rule]] = {
     "legacy_import": lambda _, imported: not imported["complete"],
     "found_by": lambda _, routes: "like" in routes,
     "omitted": _unless(0),
+    "metadata": _never,
     "around": _never,
 }
 _HIT: Final[dict[str, Rule]] = {
     "source": _unless("chat"),
     "model": _never,
+    "metadata": _never,
     "score": _never,
     "detail": _never,
     "found_by": _unless("", "cjk", "fts5", "cjk_or", "fts5_or", "trigram"),
@@ -114,6 +116,7 @@ _MESSAGE: Final[dict[str, Rule]] = {
     "content": lambda message, text: bool(text) or not message["tool_calls"],
     "uid": _never,
     "tool_call_id": _never,
+    "metadata": _never,
     "state": _unless("active"),
     "provenance": _never,
     "original_content_chars": lambda message, _: bool(message["content_truncated"]),

@@ -146,6 +146,12 @@ DECLARATION: Final = Declaration(
             aliases=("source",),
         ),
         Strings(
+            name="tags",
+            description="Only conversations that have all of these tags.",
+            maximum=20,
+            aliases=("tag", "labels"),
+        ),
+        Strings(
             name="exclude_session_ids",
             description="Conversations to leave out, such as those you have read, and all that"
             " belongs to them.",
@@ -257,6 +263,8 @@ def _filters(given: dict[str, Any]) -> dict[str, Any]:
     options = _taken(given, "limit", "after", "before", "sources", "cursor")
     if "exclude_session_ids" in given:
         options["exclude_sessions"] = given["exclude_session_ids"]
+    if "tags" in given:
+        options["tag"] = given["tags"]
     return options
 
 

@@ -222,7 +222,7 @@ class Visibility:
         info = self._sessions.get(columns[0])
         if info is None:
             tags = of_session(self._connection, columns[0])[0] if self._tagged else ()
-            info = self._sessions[columns[0]] = SessionInfo(*columns, tags=tags)
+            info = self._sessions[columns[0]] = SessionInfo(*(*columns, tags))
         return info
 
 
