@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a start costs: imports and commands in fresh processes, and opening a store that is ready."""
+"""What a start costs: imports and commands in fresh processes, opening a ready store."""
 
 from __future__ import annotations
 
@@ -118,8 +118,10 @@ def main() -> None:
             f"| {each['processor_least']:.0f} | {each['times_empty']:.1f} |"
         )
     opening = result["openings"]
-    print(f"opening a ready store: median {opening['open_median']:.2f} ms, "
-          f"least {opening['open_least']:.2f} ms; closing {opening['close_median']:.2f} ms")  # fmt: skip
+    print(
+        f"opening a ready store: median {opening['open_median']:.2f} ms, "
+        f"least {opening['open_least']:.2f} ms; closing {opening['close_median']:.2f} ms"
+    )
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n")
 

@@ -353,9 +353,10 @@ def _load_from(connection: Connection, library: str) -> None:
 
 def _impostor(connection: Connection) -> str | None:
     """Return why what was loaded is not the library of this package's rules."""
+    refused: tuple[type[Exception], ...] = (*_errors(), ValueError)
     try:
         facts = _facts(connection)
-    except (*_errors(), ValueError):
+    except refused:
         return "was loaded but is not the tokenizer library"
     if facts.get("rules_version") == text_core.RULES_VERSION:
         return None

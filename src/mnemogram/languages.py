@@ -43,7 +43,10 @@ CHINESE_FUNCTION_CHARACTERS: Final = frozenset(
 )
 JAPANESE_PARTICLES: Final = frozenset("のはがをにへとでもや")
 #: What makes even a short run of characters a question: a regular expression, as the two below.
-ASKING: Final = "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
+ASKING: Final = (
+    "[哪谁誰怎吗嗎呢]|什[么麼]|[几幾]|多少"
+    "|なに|なん|何|どこ|どれ|どの|だれ|いつ|なぜ|어디|언제|누구|무엇|어떻게|왜"
+)
 ENGLISH_ENDINGS: Final = (
     "ations",
     "ation",

@@ -21,7 +21,7 @@ from mnemogram.cli.common import NOTHING, OK, Env
 from mnemogram.cli.intake import Intake, Result, Stop, count, expand, show
 from mnemogram.cli.render import clean
 from mnemogram.errors import MnemogramError
-from mnemogram.history.redact import Redactor
+from mnemogram.history.redaction import Redactor
 from mnemogram.importers import NothingFound
 from mnemogram.importers.places import PROGRAMS, Found, Machine, Program, files_of, find
 
