@@ -113,7 +113,7 @@ def import_(
     if watch:
         from mnemogram.cli.finding import follow
 
-        with Stop((SIGINT, SIGTERM)) as stop:
+        with Stop((SIGINT, SIGTERM), begun=True) as stop:
             return follow(
                 *(env, () if find else files, programs),
                 interval=interval,

@@ -107,18 +107,28 @@ class Result:
 class Stop:
     """A person's or a service manager's wish to stop, as a context manager.
 
-    The first signal asks; whoever works ends where nothing is left in part. The second
-    one breaks off.
+    The first signal asks; whoever works ends where nothing is left in part, and is broken
+    off where nothing was begun. The second one breaks off.
 
     Args:
         signals: which ones ask.
         words: what the first one is answered with, on standard error.
+        begun: whether something always is, so that the first signal never breaks off.
+
+    Attributes:
+        asked: whether it is to stop.
+        begun: whether breaking off may leave something in part.
     """
 
     def __init__(
-        self, signals: Iterable[signal.Signals] = (signal.SIGINT,), words: str = ""
+        self,
+        signals: Iterable[signal.Signals] = (signal.SIGINT,),
+        words: str = "",
+        *,
+        begun: bool = False,
     ) -> None:
         self.asked = False
+        self.begun = self._always = begun
         self._signals = tuple(signals)
         self._words = f"\n{words}\n".encode() if words else b""
         self._before: dict[signal.Signals, Any] = {}
@@ -149,8 +159,12 @@ class Stop:
             select.select([self._told], [], [], seconds)
         return self.asked
 
+    def nothing_begun(self) -> None:
+        """Note that breaking off leaves nothing in part."""
+        self.begun = self._always
+
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.asked or not self.begun:
             raise KeyboardInterrupt
         self.asked = True
         with suppress(OSError):
@@ -187,6 +201,7 @@ class Intake:
     def take(self, path: str) -> Result:
         """Read a file and store what is in it."""
         result = self.current = Result(Report())
+        self.stop.nothing_begun()
         with _progress(self.env, path) as progress:
             batches = read(path, format=self.format, report=result.report, progress=progress)
             waiting: list[Batch] = []
@@ -229,6 +244,7 @@ class Intake:
             if result.report.format not in SCATTERED and key not in result.begun:
                 result.begun.clear()
             result.begun[key] += len(batch.messages)
+            self.stop.begun = True
             yield batch
 
     def _renamed(self, batch: Batch, result: Result) -> Batch:
