@@ -168,6 +168,7 @@ class AsyncHistory(_Bound[History]):
     maintain = _writing(History.maintain)
     import_export = _writing(History.import_export)
     repair = _writing(History.repair)
+    tag = _writing(History.tag)
     search = _reading(History.search)
     scroll = _reading(History.scroll)
     read = _reading(History.read)

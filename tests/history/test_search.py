@@ -778,11 +778,12 @@ def test_the_answer_has_the_documented_fields(history: History) -> None:
         "session_id", "title", "source", "model", "when", "matched_role", "match_message_id",
         "snippet", "score", "messages", "bookend_start", "bookend_end", "messages_before",
         "messages_after", "detail", "parent_session_id", "partial", "found_by", "explanation",
+        "tags", "metadata",
     }  # fmt: skip
     assert set(answer["results"][0]["messages"][0]) == {
         "id", "uid", "role", "timestamp", "state", "provenance", "content", "tool_name",
         "tool_call_id", "tool_calls", "tool_status", "anchor", "content_truncated",
-        "original_content_chars",
+        "original_content_chars", "metadata",
     }  # fmt: skip
 
 

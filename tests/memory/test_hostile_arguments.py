@@ -108,6 +108,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 #: What stands in the other arguments.
 FITTING: dict[str, Any] = {
     "triples": [("a", "is", "b")],
+    "relation_id": 1,
     "relation_ids": [1],
     "types": ["is"],
     "keys": "k",

@@ -407,6 +407,7 @@ def test_one_declaration_gives_every_schema(tool: Tool) -> None:
         "after",
         "before",
         "sources",
+        "tags",
         "exclude_session_ids",
         "cursor",
     ]
