@@ -20,6 +20,8 @@ __all__ = [
     "ENGLISH_FUNCTION_WORDS",
     "ENGLISH_QUESTION_WORDS",
     "JAPANESE_PARTICLES",
+    "KOREAN_ENDINGS",
+    "KOREAN_QUESTION_WORDS",
     "TOPICLESS_HAN",
     "TOPICLESS_WORDS",
     "UNSPACED_SCRIPTS_SPACE",
@@ -70,6 +72,24 @@ ARABIC_PROCLITICS: Final = (
 #: Those that a word of a text is looked up behind.
 COMMON_ARABIC_PROCLITICS: Final = ("ال", "وال", "بال", "لل", "و", "ب", "ل")
 ARABIC_ENDINGS: Final = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+_JOINED_IN_KOREAN: Final = """
+은 는 이 가 을 를 의 에 로 와 과 도 만 나 며 고 서 께 야 요 다 니
+까 지 죠 네 게 해 한 할 함 에서 에게 에는 에도 에만 에서는 에서도 에게서
+한테 한테서 으로 으로는 으로서 으로써 로서 로써 로는 부터 까지 이나 이며
+이고 이란 이라 이라는 이라고 라는 라고 라도 처럼 보다 마다 조차 마저 밖에
+만큼 대로 이다 입니다 입니까 인가 인가요 일까 일까요 이었다 였다 이었던 였던
+이었나 였나 이에요 예요 인지 인데 하다 하는 하고 하며 하여 하기 하면 하지
+하게 하는데 하려고 했다 했던 했고 했나 했나요 했는가 했습니까 한다 한다면
+합니다 합니까 해서 해야 해요 했어 했어요 할까 할까요 되는 되고 되어 되었다
+되었나 되었던 된다 됩니다 됐다 되나 되나요 었다 았다 었나 았나 었던 았던
+었습니까 았습니까 었는가 았는가 는가 는지 는데 나요 까요 네요 군요 습니다
+습니까 어요 아요 어서 아서 으면 으니 려고 도록
+"""
+#: Particles and endings that Korean joins to a word, the usual ones and what they join to.
+KOREAN_ENDINGS: Final = frozenset(_JOINED_IN_KOREAN.split())
+KOREAN_QUESTION_WORDS: Final = (
+    "무엇", "무슨", "어디", "언제", "누구", "얼마", "어떤", "어떻", "어느", "왜", "몇"
+)  # fmt: skip
 _UNSPACED: Final = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"

@@ -158,3 +158,18 @@ def test_a_half_life_brings_the_newest_before_the_cut_of_candidates(history: His
 def test_a_half_life_is_a_time(history: History, recency: Any) -> None:
     with pytest.raises(InvalidArgument, match="half-life"):
         history.search("wifi", recency=recency)
+
+
+@pytest.mark.parametrize(
+    ("query", "right", "wrong"),
+    [
+        ("서울에서는 무엇을 했나요", "서울 여행 이야기", "부산에서는 운동을 했나요"),
+        ("김치는 어떻게 담그나요", "김치 담그는 법을 배웠어", "고양이는 귀엽나요? 강아지는요?"),
+    ],
+)
+def test_korean_words_count_more_than_what_is_joined_to_them(
+    history: History, query: str, right: str, wrong: str
+) -> None:
+    history.append("right", [Message("user", right)])
+    history.append_many((f"w{n}", [Message("user", wrong)]) for n in range(3))
+    assert history.search(query).results[0].session_id == "right"

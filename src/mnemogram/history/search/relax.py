@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -28,6 +28,8 @@ from mnemogram.languages import (
     ENGLISH_FUNCTION_WORDS,
     ENGLISH_QUESTION_WORDS,
     JAPANESE_PARTICLES,
+    KOREAN_ENDINGS,
+    KOREAN_QUESTION_WORDS,
     UNSPACED_SCRIPTS_SPACE,
     VIETNAMESE_LETTERS,
 )
@@ -75,6 +77,9 @@ _TRUNCATED_SHARE: Final = 0.6
 _CLUSTERS_PER_WORD: Final = 4
 #: Fewer words than this, and no function word, tell nothing of their language.
 _FEWEST_FOREIGN: Final = 4
+#: Weight of a pair of Korean syllables by how many of them belong to an ending.
+_ENDING_WORTH: Final = (1.0, 0.5, 0.25)
+_LONGEST_ENDING: Final = max(map(len, KOREAN_ENDINGS))
 #: Weight of a bigram that holds one, or only, characters that are mostly function words.
 _FUNCTION_WEIGHT: Final = (1.0, 0.5, 0.25)
 
@@ -89,6 +94,7 @@ class Unit:
         start, end: where it stands in the query's text.
         run: number of its run of touching units; a border between scripts ends one.
         single: one lone character, which says little.
+        worth: how much of it belongs to a stem, 1.0 for all of it.
     """
 
     phrase: q.Phrase
@@ -97,6 +103,7 @@ class Unit:
     end: int
     run: int
     single: bool
+    worth: float = 1.0
 
 
 def _arabic_stems(word: str) -> list[str]:
@@ -159,6 +166,8 @@ def substance(unit: Unit) -> float:
     """Return how much of a word a unit is likely to hold, 1.0 for all of it."""
     if unit.phrase.flags & q.WORD:
         return 1.0
+    if unit.worth < 1.0:
+        return unit.worth
     return _FUNCTION_WEIGHT[sum(map(_is_function_character, unit.phrase.tokens[0].text[:2]))]
 
 
@@ -199,7 +208,37 @@ def units_of(query: q.Query) -> list[Unit]:
             units.append(
                 Unit(exact, tuple(filter(None, stems)), token.start, token.end, run, single)
             )
-    return units
+    return _without_endings(query, units)
+
+
+def _without_endings(query: q.Query, units: list[Unit]) -> list[Unit]:
+    """Let pairs of Korean syllables count less as far as they are particles and endings."""
+    if not any("\uac00" <= each <= "\ud7a3" for each in query.text):
+        return units
+    weighed: list[Unit] = []
+    for _, run in groupby(units, key=lambda unit: unit.run):
+        members = list(run)
+        start, end = members[0].start, members[-1].end
+        stem = start + _stem_length(query.text[start:end])
+        weighed += (
+            replace(unit, worth=_ENDING_WORTH[min(2, max(0, unit.end - stem))])
+            if unit.end > stem and len(members) > 1
+            else unit
+            for unit in members
+        )
+    return weighed
+
+
+def _stem_length(word: str) -> int:
+    """Return how many syllables of a Korean word stand before its endings; all for others."""
+    if not all("\uac00" <= each <= "\ud7a3" for each in word):
+        return len(word)
+    if word.startswith(KOREAN_QUESTION_WORDS):
+        return 0
+    for length in range(min(_LONGEST_ENDING, len(word) - 1), 0, -1):
+        if len(word) - length >= (2 if length == 1 else 1) and word[-length:] in KOREAN_ENDINGS:
+            return len(word) - length
+    return len(word)
 
 
 @dataclass(frozen=True, slots=True)
