@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from rich.text import Text
 from mnemogram.cli.common import NOTHING, OK, Env, store_options
 from mnemogram.cli.remembering import apply_options, opened, show_relation, tell_dry_run
 from mnemogram.cli.render import Page, clean
-from mnemogram.memory import SceneCount, TagReport
+from mnemogram.memory import Relation, SceneCount, TagReport
 
 __all__ = ["scene"]
 
@@ -117,6 +118,16 @@ def recall(env: Env, keys: tuple[str, ...], limit: int, match: Any) -> int:
     return OK if found else NOTHING
 
 
+def _preview(
+    key: str, concerned: Iterable[Relation], ids: Sequence[int], entities: Sequence[str]
+) -> TagReport:
+    """Return what a change of pins would report."""
+    relations = tuple(concerned)
+    known = {each.id for each in relations}
+    missing = tuple(each for each in ids if each not in known)
+    return TagReport(key, relations, len(known) + len(entities), dry_run=True, missing=missing)
+
+
 def _tagged(env: Env, report: TagReport, *, verb: str) -> int:
     if env.json:
         env.emit(report.to_dict())
@@ -168,15 +179,7 @@ def tag(
         elif apply:
             report = memory.tag_scene(key, ids, entities=entities, weight=weight, backup=backup)
         else:
-            relations = tuple(memory.relations(ids=ids, limit=1_000))
-            known = {each.id for each in relations}
-            report = TagReport(
-                key,
-                relations,
-                len(known) + len(entities),
-                dry_run=True,
-                missing=tuple(each for each in ids if each not in known),
-            )
+            report = _preview(key, memory.relations(ids=ids, limit=1_000), ids, entities)
     return _tagged(env, report, verb="Pinned" if apply else "Would pin")
 
 
@@ -207,13 +210,6 @@ def untag(
         else:
             pinned = memory.recall_by_scene(key, limit=1_000, match="inherit")
             here = [each for each in pinned if each.match == "exact"]
-            relations = tuple(each for each in here if everything or each.id in ids)
-            known = {each.id for each in relations}
-            report = TagReport(
-                key,
-                relations,
-                len(known) + len(entities),
-                dry_run=True,
-                missing=tuple(each for each in ids if each not in known),
-            )
+            relations = (each for each in here if everything or each.id in ids)
+            report = _preview(key, relations, ids, entities)
     return _tagged(env, report, verb="Unpinned" if apply else "Would unpin")
