@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a prefix costs, told before it is asked for.
+"""What a prefix costs, estimated before it is asked for.
 
 Before its first row, FTS5 merges the postings of every word that a prefix begins, in one
 step that no deadline interrupts. Of a letter in a large store that takes longer than some
-deadlines. How much it will be, the newest messages tell: what is frequent among them is
+deadlines. How much it will be, the newest messages show: what is frequent among them is
 frequent in the index.
 """
 
@@ -34,7 +34,7 @@ _SAMPLE_SECONDS: Final = 0.001
 _FEWEST_HOLDING: Final = 5
 
 
-def _beginning(phrase: q.Phrase) -> q.Phrase | None:
+def _prefix(phrase: q.Phrase) -> q.Phrase | None:
     return q.phrase(phrase.tokens[-1].text, prefix=True, config=phrase.tokenizer.options)
 
 
@@ -87,7 +87,7 @@ def frequent_prefixes(
 
 
 def expensive_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> dict[q.Phrase, int]:
-    """Return the phrases whose prefixes cannot all be merged in time, the dearest ones.
+    """Return the phrases whose prefixes cannot all be merged in time, the most expensive ones.
 
     Args:
         phrases: all phrases of a query, negative ones too.
@@ -103,9 +103,7 @@ def expensive_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> d
         return {}
     budget = max(0.0, remaining) * _MERGE_SHARE
     prefixes = {
-        each: beginning
-        for each in phrases
-        if each.prefix and (beginning := _beginning(each)) is not None
+        each: prefix for each in phrases if each.prefix and (prefix := _prefix(each)) is not None
     }
     if not prefixes:
         return {}
@@ -114,13 +112,13 @@ def expensive_prefixes(connection: Connection, phrases: Iterable[q.Phrase]) -> d
         return {}
     holding, sampled = _sampled(connection, list(prefixes.values()), budget)
     estimates = {
-        each: holding[beginning] * rows // max(1, sampled) for each, beginning in prefixes.items()
+        each: holding[prefix] * rows // max(1, sampled) for each, prefix in prefixes.items()
     }
-    dear: dict[q.Phrase, int] = {}
+    expensive: dict[q.Phrase, int] = {}
     total = sum(estimates.values()) * _SECONDS_PER_ROW
     for each, estimate in sorted(estimates.items(), key=lambda pair: -pair[1]):
         if total <= budget:
             break
         total -= estimate * _SECONDS_PER_ROW
-        dear[each] = estimate
-    return dear
+        expensive[each] = estimate
+    return expensive

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a query's words are worth: the units of a relaxed search, and their evidence.
+"""What a query's words weigh: the units of a relaxed search, and their evidence.
 
 A question names what it is about and says much besides. Its words, bigrams and
 clusters are looked up one by one; what is frequent carries little and costs much,
@@ -38,6 +38,7 @@ __all__ = [
     "Relaxed",
     "Unit",
     "asks_several",
+    "distinctive",
     "evidence_of",
     "lone_characters",
     "loses_diacritics",
@@ -45,10 +46,9 @@ __all__ = [
     "nearest",
     "relax",
     "required",
-    "telling",
     "title_needles",
     "units_of",
-    "worths_of",
+    "weights_of",
 ]
 
 #: Postings a relaxed query may read: a share of the rows, and never fewer than this.
@@ -75,7 +75,7 @@ _TRUNCATED: Final = 5
 _TRUNCATED_SHARE: Final = 0.6
 #: Characters of a script with clusters that are about a word.
 _CLUSTERS_PER_WORD: Final = 4
-#: Fewer words than this, and no function word, tell nothing of their language.
+#: Fewer words than this, and no function word, say nothing of their language.
 _FEWEST_FOREIGN: Final = 4
 #: Weight of a pair of Korean syllables by how many of them belong to an ending.
 _ENDING_WORTH: Final = (1.0, 0.5, 0.25)
@@ -90,7 +90,7 @@ class Unit:
 
     Attributes:
         phrase: how it is looked up exactly.
-        stems: beginnings that the same word's other forms have, looked up as prefixes.
+        stems: prefixes that the same word's other forms have, looked up as prefixes.
         start, end: where it stands in the query's text.
         run: number of its run of touching units; a border between scripts ends one.
         single: one lone character, which says little.
@@ -107,7 +107,7 @@ class Unit:
 
 
 def _arabic_stems(word: str) -> list[str]:
-    """Return the beginnings of an Arabic word's forms: its core behind the usual proclitics.
+    """Return the prefixes of an Arabic word's forms: its core behind the usual proclitics.
 
     Taken off is what the light stemmer of Larkey, Ballesteros and Connell (2002) takes, and
     the other proclitics of one letter, where more is left of the word.
@@ -126,7 +126,7 @@ def _arabic_stems(word: str) -> list[str]:
 
 
 def stems_of(word: str, *, english: bool) -> list[str]:
-    """Return the beginnings by which a word's inflected forms are found; none for a short one."""
+    """Return the prefixes by which a word's inflected forms are found; none for a short one."""
     if len(word) >= _SHORTEST_STEM and all("\u0621" <= each <= "\u064a" for each in word):
         return _arabic_stems(word)
     stem = _stem_of(word, english=english)
@@ -134,7 +134,7 @@ def stems_of(word: str, *, english: bool) -> list[str]:
 
 
 def _stem_of(word: str, *, english: bool) -> str | None:
-    """Return the beginning that a word's inflected forms share, None where there is none.
+    """Return the prefix that a word's inflected forms share, None where there is none.
 
     English endings are taken off. In other languages the first letters stand for the
     word: truncation does for many of them what a stemmer does (McNamee and Mayfield 2004).
@@ -201,9 +201,9 @@ def units_of(query: q.Query) -> list[Unit]:
             exact = q.phrase(token.text, prefix=single, config=query.tokenizer.options)
             if exact is None:
                 continue
-            beginnings = stems_of(token.text, english=english) if word else []
+            prefixes = stems_of(token.text, english=english) if word else []
             stems = (
-                q.phrase(each, prefix=True, config=query.tokenizer.options) for each in beginnings
+                q.phrase(each, prefix=True, config=query.tokenizer.options) for each in prefixes
             )
             units.append(
                 Unit(exact, tuple(filter(None, stems)), token.start, token.end, run, single)
@@ -246,7 +246,7 @@ class Relaxed:
     """A relaxed query.
 
     Attributes:
-        expression: FTS5 expression, an OR of the units worth asking for.
+        expression: FTS5 expression, an OR of the units to ask for.
         weights: weight of each of its phrases, in order.
         counts: rows that hold each unit and stem that was counted; of a frequent one
             about how many.
@@ -267,7 +267,7 @@ def lone_characters(units: list[Unit]) -> frozenset[q.Phrase]:
     return frozenset(unit.phrase for unit in units if unit.single)
 
 
-def telling(units: list[Unit], counts: dict[q.Phrase, int]) -> frozenset[q.Phrase]:
+def distinctive(units: list[Unit], counts: dict[q.Phrase, int]) -> frozenset[q.Phrase]:
     """Return what has to stand in a text that is to hold a part of a query.
 
     One that holds nothing but function words of it is about something else. Empty where a
@@ -364,7 +364,7 @@ def relax(
     count: Callable[[q.Phrase], int],
     frequent: Callable[[list[q.Phrase], int], dict[q.Phrase, int]],
 ) -> Relaxed | None:
-    """Choose the units worth asking for; None where no row holds any.
+    """Choose the units to ask for; None where no row holds any.
 
     Args:
         rows: rows of the index.
@@ -415,19 +415,19 @@ def relax(
     return None if expression is None else Relaxed(expression, tuple(chosen.values()), counts)
 
 
-def worths_of(units: list[Unit], counts: dict[q.Phrase, int]) -> dict[q.Phrase, float]:
+def weights_of(units: list[Unit], counts: dict[q.Phrase, int]) -> dict[q.Phrase, float]:
     """Return what to look for in texts, and how much each counts beside its rarity.
 
     Args:
         counts: what was counted in an index; its lone characters are looked for too.
     """
-    worths: dict[q.Phrase, float] = {}
+    weights: dict[q.Phrase, float] = {}
     for unit in units[:_MOST_UNITS]:
-        worth = substance(unit) * (1.0 - _STEM_WEIGHT if unit.stems else 1.0)
-        worths[unit.phrase] = max(worth, worths.get(unit.phrase, 0.0))
+        weight = substance(unit) * (1.0 - _STEM_WEIGHT if unit.stems else 1.0)
+        weights[unit.phrase] = max(weight, weights.get(unit.phrase, 0.0))
         for each in unit.stems:
-            worths.setdefault(each, substance(unit) * _STEM_WEIGHT)
-    return worths | dict.fromkeys(_lone_characters(counts), 1.0)
+            weights.setdefault(each, substance(unit) * _STEM_WEIGHT)
+    return weights | dict.fromkeys(_lone_characters(counts), 1.0)
 
 
 def _neighbours(query: q.Query, units: list[Unit]) -> Iterator[tuple[str, Unit, Unit]]:
@@ -471,7 +471,7 @@ def title_needles(units: list[Unit]) -> list[str]:
 
 
 def loses_diacritics(query: q.Query, units: list[Unit]) -> bool:
-    """Whether folding takes off what may tell a word of the query from others: hổ, not hồ."""
+    """Whether folding takes off what may distinguish a word from others: hổ, not hồ."""
     options = {**query.tokenizer.options, "remove_diacritics": "0"}
     for unit in units:
         text = query.text[unit.start : unit.end]

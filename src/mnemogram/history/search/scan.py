@@ -137,10 +137,10 @@ class Partial:
 class _Best:
     """The best of the messages met so far, by the rarity of what they hold."""
 
-    def __init__(self, worths: dict[q.Phrase, float], lone: Collection[q.Phrase]) -> None:
-        self._worths = worths
+    def __init__(self, weights: dict[q.Phrase, float], lone: Collection[q.Phrase]) -> None:
+        self._weights = weights
         self._lone = lone
-        self._holding = dict.fromkeys(worths, 0)
+        self._holding = dict.fromkeys(weights, 0)
         self._shares: dict[q.Phrase, float] = {}
         self._kept: list[tuple[list[q.Phrase], Candidate]] = []
         self.rows = 0
@@ -153,15 +153,15 @@ class _Best:
         if len(self._kept) >= 4 * CANDIDATE_LIMIT:
             self.best()
 
-    def worth_looking_for(self) -> list[q.Phrase]:
-        """Return the phrases that tell messages apart, all of them where none does."""
+    def distinctive_phrases(self) -> list[q.Phrase]:
+        """Return the phrases that distinguish messages, all of them where none does."""
         most = self.rows * _FREQUENT_SHARE
         rare = [each for each, count in self._holding.items() if count <= most]
         if rare:
             self._shares = {
                 each: count / self.rows for each, count in self._holding.items() if count > most
             }
-        return rare or list(self._worths)
+        return rare or list(self._weights)
 
     def holding(self) -> dict[q.Phrase, int]:
         """Return how many rows hold each phrase; about, where it is not looked for."""
@@ -172,13 +172,15 @@ class _Best:
         """Keep the best, and the best one of as many lineages; the score is its rarity."""
         holding = self.holding()
         weights = {
-            each: worth * idf(self.rows, holding[each]) for each, worth in self._worths.items()
+            each: weight * idf(self.rows, holding[each]) for each, weight in self._weights.items()
         }
         for held, candidate in self._kept:
             candidate.score = sum(weights[each] for each in held)
         # A lone character is asked for where nothing holds more than that.
-        telling = [kept for kept in self._kept if any(each not in self._lone for each in kept[0])]
-        self._kept = telling or self._kept
+        distinctive = [
+            kept for kept in self._kept if any(each not in self._lone for each in kept[0])
+        ]
+        self._kept = distinctive or self._kept
         self._kept.sort(key=lambda each: (-each[1].score, *each[1].age, -each[1].id))
         heads: dict[int, int] = {}
         for place, (_, candidate) in enumerate(self._kept):
@@ -193,7 +195,7 @@ class _Best:
 def parts_from_scan(
     connection: Connection,
     visibility: Visibility,
-    worths: dict[q.Phrase, float],
+    weights: dict[q.Phrase, float],
     ranges: Sequence[tuple[int, int]],
     *,
     share: float,
@@ -201,11 +203,11 @@ def parts_from_scan(
 ) -> Partial:
     """Return the visible messages that hold the rarest of some phrases, by reading them.
 
-    How rare a phrase is, the messages read so far tell; one that stands in a fifth of the
+    How rare a phrase is, the messages read so far say; one that stands in a fifth of the
     first thousand is not looked for in the others.
 
     Args:
-        worths: phrases, and how much each counts beside its rarity.
+        weights: phrases, and how much each counts beside its rarity.
         ranges: pairs of (low, high], read newest first.
         share: part of the remaining time that it may take.
         lone: those that say too lone, where any message holds another.
@@ -213,15 +215,15 @@ def parts_from_scan(
     Raises:
         QueryTimeout: the deadline passed, not only the share of it.
     """
-    best = _Best(worths, lone)
+    best = _Best(weights, lone)
     found = Found()
-    matcher = q.compile(q.Or(list(worths)))
+    matcher = q.compile(q.Or(list(weights)))
     hits = tokens = 0
     try:
         with share_of_deadline(connection, share):
             for row in _rows(connection, visibility, ranges):
                 if best.rows == _ROWS_TO_JUDGE:
-                    matcher = q.compile(q.Or(best.worth_looking_for()))
+                    matcher = q.compile(q.Or(best.distinctive_phrases()))
                 best.rows += 1
                 if not matcher.matches(*row[:3], deadline=connection.deadline_at):
                     continue

@@ -13,12 +13,12 @@ from mnemogram.history.search.prefix_cost import frequent_prefixes
 from mnemogram.history.search.rank import MOST_SCORED, Statistics, rerank, statistics
 from mnemogram.history.search.relax import (
     Relaxed,
+    distinctive,
     evidence_of,
     lone_characters,
     marked,
     relax,
-    telling,
-    worths_of,
+    weights_of,
 )
 from mnemogram.history.search.scan import parts_from_scan
 from mnemogram.history.search.searcher import (
@@ -71,10 +71,10 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
                 break
         break
     if gaps:
-        worths = worths_of(units, counts)
+        weights = weights_of(units, counts)
         share = SCAN_SHARE if path == "like" else GAP_SHARE
         seen = parts_from_scan(
-            searcher.connection, searcher.visibility, worths, gaps, share=share, lone=lone
+            searcher.connection, searcher.visibility, weights, gaps, share=share, lone=lone
         )
         found.add(seen.found)
         average = sizes.average if sizes.rows > seen.rows else seen.average
@@ -101,6 +101,6 @@ def answer(searcher: Searcher, query: q.Query) -> Answer | None:
             explain=searcher.request.explain,
         )
         searcher.in_time(found, scoring)
-        found.candidates = evidence.holding(found.candidates, telling(units, counts))
+        found.candidates = evidence.holding(found.candidates, distinctive(units, counts))
         add_up(searcher, found, query)
     return Answer(path, found, marked(units, counts))
