@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from math import isfinite
 from typing import Any, Final
@@ -17,6 +17,7 @@ __all__ = [
     "checked_key",
     "depth_of",
     "map_strings",
+    "objects_of",
     "one_line",
     "parsed",
     "storable",
@@ -100,6 +101,36 @@ def parsed(text: str | bytes, *, most: int = MOST_DEPTH) -> Any:
     if deep:
         raise ValueError(f"nested deeper than {most} levels")
     return value
+
+
+def objects_of(lines: Iterable[Any], hint: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the objects of JSON lines, each with the number of its line; blank ones are left out.
+
+    Args:
+        lines: text, bytes, or objects that are made already.
+        hint: what each line holds, for whoever passed something else.
+
+    Raises:
+        InvalidArgument: which line holds no object.
+    """
+    for number, line in enumerate(lines, 1):
+        value = line
+        if isinstance(line, (str, bytes)):
+            try:
+                text = line.decode("utf-8-sig") if isinstance(line, bytes) else line
+                text = text.lstrip("\ufeff")
+                if not text.strip():
+                    continue
+                value = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise InvalidArgument(f"line {number} is not JSON: {error}", hint=hint) from error
+        elif not isinstance(line, Mapping):
+            raise InvalidArgument(
+                f"line {number} is neither text nor an object but {type(line).__name__}", hint=hint
+            )
+        if not isinstance(value, Mapping):
+            raise InvalidArgument(f"line {number} is not an object", hint=hint)
+        yield number, value
 
 
 def checked_key(value: Any, name: str) -> str:

@@ -78,6 +78,13 @@ def test_triples_come_from_a_file_all_or_nothing(run: Run, tmp_path: Path) -> No
     assert run("memory", "commit", "only", "two").code == 2
 
 
+@pytest.mark.parametrize("line", ["[" * 200_000, "{", "7", '"text"'], ids=len)
+def test_a_line_of_a_file_that_holds_no_triple_is_named(run: Run, line: str) -> None:
+    refused = run("memory", "commit", "--file", "-", stdin=f"\n{line}\n".encode())
+    assert refused.code == 2
+    assert "line 2 is not" in refused.err
+
+
 def test_a_single_valued_type_retires_the_old_one(run: Run) -> None:
     for city in ("Lisbon", "Porto"):
         answer = run("memory", "commit", "Ana", "lives in", city, "--single-valued", "--json")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from mnemogram.errors import InvalidArgument
 from mnemogram.memory import SweepReport, Triple
 from mnemogram.memory.context import LABELS, authority
 from mnemogram.memory.models import KINDS, TRUST_RANK
+from mnemogram.values import objects_of
 
 __all__ = ["memory"]
 
@@ -85,7 +86,7 @@ def commit(
         told = {"confidence": confidence, "sentence": sentence, "kind": kind, "trust": trust}
         triples = [Triple(*triple, **told)]
     else:
-        triples = list(_objects(_lines(file)))
+        triples = [each for _, each in objects_of(_lines(file), "Each line holds one triple.")]
     types = sorted({_type(each) for each in triples}) if single_valued else []
     with opened(env, write=True, create=True) as store:
         result = store.commit(
@@ -123,23 +124,6 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise InvalidArgument(
             f"cannot read {path}: {error.strerror or error}", hint="Name a file that can be read."
         ) from error
-
-
-def _objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line.decode("utf-8-sig"))
-        except ValueError as error:
-            raise InvalidArgument(
-                f"line {number} is not JSON: {error}", hint="Each line holds one triple."
-            ) from error
-        if not isinstance(value, dict):
-            raise InvalidArgument(
-                f"line {number} is not an object", hint="Each line holds one triple."
-            )
-        yield value
 
 
 @memory.command()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -22,7 +21,7 @@ from mnemogram.memory.names import MAX_NAME_CHARS, clean, clean_name, fold_name
 from mnemogram.memory.schema import BY_HAND
 from mnemogram.moments import EARLIEST, LATEST, datetime_of, microseconds_of
 from mnemogram.sqlite.database import Connection
-from mnemogram.values import storable
+from mnemogram.values import objects_of, storable
 
 __all__ = ["FORMAT", "VERSION", "export_lines", "import_lines"]
 
@@ -351,32 +350,6 @@ class _Import:
         index.index(self.connection, self.new)
 
 
-def _parsed(lines: Iterable[str | bytes | Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(lines, 1):
-        if isinstance(line, Mapping):
-            yield number, line
-            continue
-        if not isinstance(line, (str, bytes)):
-            raise InvalidArgument(
-                f"line {number} is neither text nor an object but {type(line).__name__}",
-                hint="Pass the lines of an export.",
-            )
-        try:
-            text = line.decode("utf-8-sig") if isinstance(line, bytes) else line.lstrip("\ufeff")
-            if not text.strip():
-                continue
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidArgument(
-                f"line {number} is not JSON: {error}", hint="Each line holds one JSON object."
-            ) from error
-        if not isinstance(value, dict):
-            raise InvalidArgument(
-                f"line {number} is not an object", hint="Each line holds one JSON object."
-            )
-        yield number, value
-
-
 def import_lines(
     connection: Connection, lines: Iterable[str | bytes | Mapping[str, Any]], now: int
 ) -> tuple[dict[str, int], tuple[str, ...], list[int]]:
@@ -387,7 +360,7 @@ def import_lines(
     """
     work = _Import(connection, now)
     headed = False
-    for number, line in _parsed(lines):
+    for number, line in objects_of(lines, "Pass the lines of an export, one JSON object each."):
         where = f"line {number}"
         kind = line.get("type", "relation")
         if kind == "header":
