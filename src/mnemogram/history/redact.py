@@ -8,7 +8,7 @@ somewhere, are kept. It is off unless the host passes it::
 
     mnemogram.open(root, redactor=redact_secrets)
 
-``bench/redaction.py`` measures it on a labelled list.
+``python -m bench.redaction`` measures it on two labelled lists.
 """
 
 from __future__ import annotations
@@ -85,7 +85,12 @@ _ISSUED: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
         ),
         r"\b(?:hf|api_org)_[A-Za-z0-9]{30,}",
     ),
-    ("bot token", (":AA",), r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+    ("bot token", (":AA",), r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    ("token", ("dckr_",), r"\bdckr_[a-z]{3}_[A-Za-z0-9_-]{20,}"),
+    ("token", ("fo1_", "fm1_", "fm2_"), r"\bf(?:o1|m1|m2)_[A-Za-z0-9+/=_-]{30,}"),
+    ("secret", ("pscale_",), r"\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9=._-]{30,}"),
+    ("API key", ("rubygems_",), r"\brubygems_[0-9a-f]{48}\b"),
+    ("API key", ("tskey-",), r"\btskey-[a-z]{2,8}-[A-Za-z0-9-]{20,}"),
     ("bot token", (".",), r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
     ("API key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     ("API key", ("SK",), r"\bSK[0-9a-f]{32}\b"),
@@ -160,6 +165,7 @@ _KEYS: Final = (
     r"|auth[_ -]?(?:key|token)|refresh[_ -]?token|client[_ -]?secret|private[_ -]?key"
     r"|bot[_ -]?token"
     r"|session[_ -]?(?:token|secret|key)|signing[_ -]?(?:key|secret)|encryption[_ -]?key"
+    r"|(?:storage|subscription|consumer|webhook|deploy)[_ -]?(?:key|secret)"
     r"|shared[_ -]?(?:access[_ -]?key|secret)|account[_ -]?key|master[_ -]?key|service[_ -]?key"
 )
 _WEAK: Final = "token|credentials?|sess(?:ion)?id|auth|authorization|api_?hash"
@@ -175,6 +181,7 @@ _ABROAD: Final = (
 _STEMS: Final = (
     *("pass", "pwd", "secret", "api", "access", "auth", "refresh", "client", "private", "bot"),
     *("sess", "signing", "encryption", "shared", "account", "master", "service", "token"),
+    *("storage", "subscription", "consumer", "webhook", "deploy"),
     *("credential", *_FOREIGN.split("|"), *_ABROAD.split("|")),
 )
 _SCHEMES: Final = ("bearer", "basic", "token", "digest", "apikey")
