@@ -159,3 +159,19 @@ def test_the_file_format_names_the_versions(name: str, files: dict[str, apsw.Con
     (version,) = files[name].execute("PRAGMA user_version").fetchone()
     word = number.to_bytes(4, "big").decode()
     assert f"Application id `{word}` ({number:#x}), schema version {version}." in section
+
+
+def test_a_public_ci_builds_for_the_pythons_of_the_workshop() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    named = re.search(
+        r"^PYTHONS = \((.*)\)$", (ROOT / "wheels" / "targets.py").read_text("utf-8"), re.MULTILINE
+    )
+    assert named
+    tags = [f"cp{each.replace('.', '')}" for each in re.findall(r'"([\d.]+)"', named.group(1))]
+    assert tool["cibuildwheel"]["build"] == [f"{tag}-*" for tag in tags]
+    # The last of them, in the stable ABI, serves all later Pythons.
+    assert tool["scikit-build"]["wheel"]["py-api"] == tags[-1]
+    workflow = ROOT / ".github" / "workflows" / "wheels.yml"
+    if workflow.exists():  # an sdist leaves it out
+        systems = re.findall(r"\b(macos|windows)-\d", workflow.read_text("utf-8"))
+        assert set(systems) == {"macos", "windows"} == set(tool["cibuildwheel"]) & set(systems)

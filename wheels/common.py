@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input", "--retries=10")
 
 
 class BuildFailed(Exception):

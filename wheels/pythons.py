@@ -219,6 +219,7 @@ def unpack(root: Path, suite: str, arch: str, *packages: str) -> None:
         "APT::Install-Recommends": "false",
         "APT::Sandbox::User": "",
         "Acquire::Languages": "none",
+        "Acquire::Retries": "5",
         "Binary::apt-get::APT::Keep-Downloaded-Packages": "true",
         "Debug::NoLocking": "true",
     }
