@@ -179,6 +179,7 @@ class AsyncHistory(_Bound[History]):
     locate = _reading(History.locate)
     count_messages = _reading(History.count_messages)
     sources = _reading(History.sources)
+    source_of = _reading(History.source_of)
     lineage = _reading(History.lineage)
     message_at = _reading(History.message_at)
     status = _reading(History.status)

@@ -60,6 +60,23 @@ def test_the_tools_are_those_that_are_declared(root: Path) -> None:
     assert {each.name for each in listed.tools} == {"session_search", "memory_recall"}
 
 
+def test_a_client_writes_only_where_that_is_allowed(root: Path) -> None:
+    said = {"session_id": "x", "messages": [{"role": "user", "content": "written down"}]}
+    _, refused = asked(root, [("history_append", said)])
+    assert refused.is_error
+    listed, done, found = asked(
+        root,
+        [("history_append", said), ("session_search", {"query": "written"})],
+        allow_write=True,
+    )
+    hints = {each.name: each.annotations for each in listed.tools}
+    assert hints["memory_forget"].destructive_hint is True
+    assert hints["history_append"].destructive_hint is False
+    assert all(each.idempotent_hint for each in hints.values())
+    assert done.structured_content["stored"] == 1
+    assert found.structured_content["count"] == 1
+
+
 def test_what_was_said_is_found_and_what_is_committed_comes_back(root: Path) -> None:
     rule = {"subject": "mail", "relation": "rule", "object": "sign as Ann"}
     _, found, committed, recalled = asked(

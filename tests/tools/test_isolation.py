@@ -112,7 +112,7 @@ class Caller:
         user = chance.choice(self._users)
         tools = self._tools[user]
         # Writing makes the memory grow; most of what may leak is read.
-        tool = chance.choices(tools, (60, 3, 37))[0]
+        tool = chance.choices(tools, (60, 3, 35, 1, 1))[0]
         own = [each.name for each in tool.declaration.parameters]
         arguments: Any = {}
         for _ in range(chance.randrange(5)):
@@ -121,6 +121,8 @@ class Caller:
         if tool.name == "memory_commit" and chance.random() < 0.7:
             triple = {name: str(self.value()) for name in ("subject", "relation", "object")}
             arguments["triples"] = [triple]
+        if tool.name == "history_append" and chance.random() < 0.7:
+            arguments["messages"] = [{"role": "user", "content": str(self.value())}]
         if chance.random() < 0.1:
             arguments = json.dumps(arguments) if chance.random() < 0.7 else str(arguments)
         answer = tool(arguments)
@@ -144,7 +146,12 @@ def _fuzz(home: mnemogram.Mnemogram, users: int, calls: int, seed: int) -> int:
     names = [f"u{number}" for number in range(users)]
     fill(home, names)
     tools = {
-        name: tools_of(home.history(name), home.memory(name), current_scenes=["chan:qq/peer:g1"])
+        name: tools_of(
+            home.history(name),
+            home.memory(name),
+            current_scenes=["chan:qq/peer:g1"],
+            allow_write=True,
+        )
         for name in names
     }
     caller = Caller(seed, names, tools)

@@ -14,7 +14,16 @@ __all__ = ["mcp"]
 
 @click.command()
 @click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
-@click.option("--ask", is_flag=True, help="Let the client ask its user about each new rule.")
+@click.option(
+    "--allow-write",
+    is_flag=True,
+    help="Offer memory_forget, and history_append, with which the model writes down what was said.",
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Let the client ask its user about each new rule, and what is to be forgotten.",
+)
 @click.option(
     "--trust",
     type=click.Choice(["observed", "confirmed"]),
@@ -30,14 +39,30 @@ __all__ = ["mcp"]
     help="A situation that the agent is in, such as chan:editor; may be given several times.",
 )
 @store_options
-def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any, scenes: tuple[str, ...]) -> int:
+def mcp(
+    env: Env,
+    *,
+    read_only: bool,
+    allow_write: bool,
+    ask: bool,
+    trust: Any,
+    scenes: tuple[str, ...],
+) -> int:
     """Serve one user's memory to an agent: an MCP server on standard input and output.
 
-    The tools are session_search, memory_commit and memory_recall; a prompt and resources give
+    The tools are session_search, memory_commit and memory_recall, and with --allow-write
+    history_append and memory_forget; a prompt and resources give
     what is remembered for a situation. Put this command into the agent's list of MCP servers.
     """
+    if read_only and allow_write:
+        raise click.UsageError("choose one of --read-only and --allow-write")
     try:
-        from mnemogram.integrations.mcp import ask_client, serve, tools_of
+        from mnemogram.integrations.mcp import (
+            ask_client,
+            ask_client_to_forget,
+            serve,
+            tools_of,
+        )
     except ImportError as error:
         raise click.ClickException(
             f"the MCP server needs mcp 2 ({error}); install it with: pip install 'mnemogram[mcp]'"
@@ -50,7 +75,9 @@ def mcp(env: Env, *, read_only: bool, ask: bool, trust: Any, scenes: tuple[str, 
             read_only=read_only,
             current_scenes=scenes or None,
             trust=trust,
+            allow_write=allow_write,
             confirm=ask_client if ask else None,
+            confirm_forgetting=ask_client_to_forget if ask else None,
         )
         names = ", ".join(each.name for each in tools)
         env.say(f"Serving {names} of user {env.user!r} on standard input and output.")

@@ -45,7 +45,14 @@ from mnemogram.tools.asynchronous import AnyTool, AsyncStore, called
 from mnemogram.tools.memory import CurrentScenes
 from mnemogram.values import map_strings, storable
 
-__all__ = ["INSTRUCTIONS", "ask_client", "make_server", "serve", "tools_of"]
+__all__ = [
+    "INSTRUCTIONS",
+    "ask_client",
+    "ask_client_to_forget",
+    "make_server",
+    "serve",
+    "tools_of",
+]
 
 #: Seconds that a user has to answer a question.
 ASK_SECONDS: Final = 120.0
@@ -132,15 +139,29 @@ def ask_client(rule: Triple) -> bool | None:
     Returns:
         What the user said; None where the client cannot ask, or nobody answered.
     """
-    asked_by = _ASKED_BY.get()
-    if asked_by is None:
-        return None
-    session, token = asked_by
     words = " ".join((rule.subject, rule.relation, rule.object))
     scenes = [rule.scene] if isinstance(rule.scene, str) else list(rule.scene or ())
     where = f" It applies in: {', '.join(scenes)}." if scenes else ""
     quoted = f" (“{rule.sentence}”)" if rule.sentence else ""
-    message = storable(f"Remember this as a rule to follow? {words}{quoted}{where}")
+    return _answer_of_client(f"Remember this as a rule to follow? {words}{quoted}{where}")
+
+
+def ask_client_to_forget(told: Triple) -> bool | None:
+    """Have the client ask its user whether something is to be forgotten for good.
+
+    For ``confirm_forgetting`` of :func:`tools_of`; returns as :func:`ask_client` does.
+    """
+    words = " ".join((told.subject, told.relation, told.object))
+    quoted = f" (“{told.sentence}”)" if told.sentence else ""
+    return _answer_of_client(f"Forget this for good? {words}{quoted}")
+
+
+def _answer_of_client(question: str) -> bool | None:
+    asked_by = _ASKED_BY.get()
+    if asked_by is None:
+        return None
+    session, token = asked_by
+    message = storable(question)
 
     async def ask() -> ElicitResult | None:
         if not session.check_client_capability(_CAN_ASK):
