@@ -345,3 +345,39 @@ def test_a_deadline_that_has_passed_is_a_timeout(
     monkeypatch.setattr(module, step, late)
     with pytest.raises(QueryTimeout):
         history.search(SENTENCE, timeout=0.2)
+
+
+def test_a_long_text_goes_to_the_matcher_as_the_bytes_it_is(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: set[type] = set()
+
+    def compiled(node: q.Query, compile: Callable[..., q.Matcher] = q.compile) -> Any:
+        matcher = compile(node)
+
+        class Watched:
+            phrases = matcher.phrases
+            count = matcher.count
+
+            def matches(self, *columns: Any, **options: Any) -> bool:
+                kinds.add(type(columns[0]))
+                return matcher.matches(*columns, **options)
+
+        return Watched()
+
+    long = "预约牙医 café " * 20_000 + "needle"
+    history.append(Session("long"), [Message("user", long, uid="a")])
+    asked = q.parse("needle")
+    with history._database.read(timeout=600) as connection:
+        found = scanning.from_scan(
+            connection,
+            Visibility(connection, roles=("user",)),
+            compiled(asked),
+            [(0, 1_000)],
+            wanted=100,
+            sort="newest",
+        )
+    assert len(found.candidates) == 1
+    assert kinds == {str, bytes}
+    (listed,) = [each for each in history.browse().results if each.session_id == "long"]
+    assert listed.preview.startswith("预约牙医 café 预约牙医")

@@ -47,7 +47,10 @@ SUMMARY: Final = (
     f" {SESSION_TAGS}, {SESSION_METADATA}"
 )
 _FIRST: Final = """
-SELECT m.id, m.content FROM messages AS m
+SELECT m.id,
+       CASE WHEN octet_length(m.content) > 100000 THEN substr(m.content, 1, 2000)
+            ELSE m.content END
+  FROM messages AS m
  WHERE m.session_id = :session AND m.state <> 'rewound' AND {condition}
  ORDER BY m.timestamp, m.id LIMIT 1
 """

@@ -26,6 +26,7 @@ from mnemogram.values import parsed
 __all__ = [
     "BOOKEND_CHARS",
     "DEFAULT_BUDGET",
+    "MATCHED_CONTENT",
     "MESSAGE_COLUMNS",
     "READ_CHARS",
     "WINDOW_CHARS",
@@ -58,6 +59,11 @@ MESSAGE_COLUMNS: Final = (
     "m.id, m.uid, m.role, m.timestamp, m.state, m.provenance, m.content,"
     " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status,"
     f" m.id IN (SELECT id FROM untimed), {labels.MESSAGE_METADATA}"
+)
+#: The content of ``messages AS m`` for a matcher: a long one as bytes, because to decode it, and
+#: to encode it again, would hold the interpreter for longer than to look through it.
+MATCHED_CONTENT: Final = (
+    "CASE WHEN octet_length(m.content) > 100000 THEN CAST(m.content AS BLOB) ELSE m.content END"
 )
 
 

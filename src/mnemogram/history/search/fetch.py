@@ -16,6 +16,7 @@ import apsw
 
 from mnemogram._native.query import Matcher
 from mnemogram.errors import QueryTimeout
+from mnemogram.history.display import MATCHED_CONTENT
 from mnemogram.history.index import state as indexes
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
@@ -245,7 +246,9 @@ class _Fetching:
     def _passes(self, check: Matcher, row_id: int) -> bool:
         self._connection.check_deadline()
         for columns in self._connection.execute(
-            "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (row_id,)
+            f"SELECT {MATCHED_CONTENT}, m.tool_name, m.tool_calls FROM messages AS m"
+            " WHERE m.id = ?",
+            (row_id,),
         ):
             return bool(check.matches(*columns, deadline=self._connection.deadline_at))
         return False

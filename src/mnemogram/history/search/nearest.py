@@ -12,6 +12,7 @@ from typing import Final
 
 from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
+from mnemogram.history.display import MATCHED_CONTENT
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE
 from mnemogram.history.search.fetch import Found, IndexQuery, from_sessions, newest_from_index
@@ -137,7 +138,9 @@ def add_up(searcher: Searcher, found: Found, query: q.Query) -> None:
         with share_of_deadline(connection, _SHARE):
             for each in likely[:_MOST_TITLED]:
                 for columns in connection.execute(
-                    "SELECT content, tool_name, tool_calls FROM messages WHERE id = ?", (each.id,)
+                    f"SELECT {MATCHED_CONTENT}, m.tool_name, m.tool_calls FROM messages AS m"
+                    " WHERE m.id = ?",
+                    (each.id,),
                 ):
                     each.partial = not whole.matches(
                         *columns, each.session.heading, deadline=connection.deadline_at

@@ -72,7 +72,9 @@ def _hit(
 ) -> SearchHit:
     session = candidate.session
     row = reading.message_row(connection, candidate.id)
+    connection.check_deadline()  # to read one long text is one step of SQLite's
     snippet, span = _snippet(row, marker, _soon(connection))
+    connection.check_deadline()
     explanation = None
     if request.explain:
         explanation = explained(candidate, row, marker, request.sort, _soon(connection))
