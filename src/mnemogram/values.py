@@ -56,7 +56,11 @@ class Value:
         names = _names.get(type(self))
         if names is None:
             names = _names[type(self)] = tuple(f.name for f in fields(self))  # type: ignore[arg-type]
-        return {name: _plain(getattr(self, name)) for name in names}
+        scalars, plain = _SCALARS, {}
+        for name in names:
+            value = getattr(self, name)
+            plain[name] = value if type(value) in scalars else _plain(value)
+        return plain
 
 
 def depth_of(value: Any, most: int = MOST_DEPTH) -> int:

@@ -173,3 +173,14 @@ def test_korean_words_count_more_than_what_is_joined_to_them(
     history.append("right", [Message("user", right)])
     history.append_many((f"w{n}", [Message("user", wrong)]) for n in range(3))
     assert history.search(query).results[0].session_id == "right"
+
+
+def test_long_messages_among_short_ones_are_scored_as_they_are(history: History) -> None:
+    # Short texts are read at once, long ones after a look at their sizes.
+    for number in range(10):
+        padding = "filler " * (4_000 if number % 3 == 0 else 5)
+        near = "copper kettle" if number == 6 else "copper " + "and " * 40 + "kettle"
+        history.append(Session(id=f"s{number}"), [Message("user", f"{near} {number}. {padding}")])
+    found = history.search("copper kettle", limit=10).results
+    assert len(found) == 10
+    assert found[0].session_id == "s6"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from json.encoder import encode_basestring
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mnemogram.history import labels
@@ -50,9 +51,8 @@ METADATA_CHARS: Final = 1_200
 #: A whole answer's default size as JSON, in bytes of UTF-8.
 DEFAULT_BUDGET: Final = 64 * 1024
 _SMALLEST_CAP: Final = 120
-#: Bytes of JSON that a message or hit takes at most without its texts, and a character of those.
+#: Bytes of JSON that a message or hit takes at most without its texts.
 _SHELL_BYTES: Final = 600
-_CHARACTER_BYTES: Final = 6  # \u0000
 
 #: The columns of a :class:`MessageRow`, of ``messages AS m``.
 MESSAGE_COLUMNS: Final = (
@@ -161,12 +161,18 @@ def json_bytes_at_most(hit: SearchHit) -> int:
     texts: tuple[str | None, ...] = (
         hit.session_id, hit.title, hit.source, hit.model, hit.snippet, hit.parent_session_id
     )  # fmt: skip
-    characters = sum(len(each) for each in texts if each) + sum(map(len, hit.tags))
+    total = _SHELL_BYTES * (1 + len(messages)) + sum(map(_text_bytes, texts))
+    total += sum(_text_bytes(each) + 2 for each in hit.tags)
     for message in messages:
-        characters += len(message.content) + len(message.uid)
-        characters += len(message.tool_name or "") + len(message.tool_call_id or "")
-        characters += len(message.tool_status or "") + len(message.provenance)
-    return _SHELL_BYTES * (1 + len(messages)) + _CHARACTER_BYTES * characters
+        total += _text_bytes(message.content) + _text_bytes(message.uid)
+        total += _text_bytes(message.tool_name) + _text_bytes(message.tool_call_id)
+        total += _text_bytes(message.tool_status) + _text_bytes(message.provenance)
+    return total
+
+
+def _text_bytes(text: str | None) -> int:
+    """Return how many bytes the JSON of a text takes."""
+    return len(encode_basestring(text).encode("utf-8", "surrogatepass")) if text else 4
 
 
 def _recut(message: EvidenceMessage, cap: int) -> EvidenceMessage:

@@ -157,6 +157,8 @@ def counts_around(connection: Connection, session: int, row: display.MessageRow)
     Of a long session only the side that seems shorter is walked over.
     """
     others = max(0, shown_count(connection, session) - 1)
+    if not others:
+        return 0, 0
     ((first, last),) = connection.execute(_SPAN, {"session": session})
     time, row_id = place_of(row)
     bindings = {"session": session, "time": time, "id": row_id}

@@ -354,9 +354,10 @@ class Connection(apsw.Connection):
 
     def remaining(self) -> float | None:
         """Seconds until the deadline in force (negative once past), None without one."""
-        if self.clock.given_up is not None and self.clock.given_up.is_set():
+        clock = self.clock
+        if clock.given_up is not None and clock.given_up.is_set():
             return -1.0
-        return None if self.deadline_at is None else self.deadline_at - time.monotonic()
+        return None if clock.deadline_at is None else clock.deadline_at - time.monotonic()
 
     def check_deadline(self) -> None:
         """Raise QueryTimeout where the deadline has passed: for work outside SQLite."""

@@ -8,6 +8,7 @@ predicate of ``Visibility`` is part of every statement that fetches candidates.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,6 +19,7 @@ from mnemogram._native.query import Matcher
 from mnemogram.errors import QueryTimeout
 from mnemogram.history.display import MATCHED_CONTENT
 from mnemogram.history.index import state as indexes
+from mnemogram.history.schema import UNATTENDED_SOURCES
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
 
@@ -85,7 +87,8 @@ class Found:
 
 def lineages_of(candidates: Iterable[Candidate]) -> int:
     """Return how many lineages with a person in them the candidates come from."""
-    return len({each.session.root for each in candidates if not each.session.unattended})
+    alone = UNATTENDED_SOURCES
+    return len({each.session.root for each in candidates if each.session.source not in alone})
 
 
 # --- by index --------------------------------------------------------------------------
@@ -115,8 +118,17 @@ class IndexQuery:
         of_columns = ", ".join(str(weight) for weight in COLUMN_WEIGHTS[:columns])
         if not connection.has_tokenizer:
             return f"bm25({self.table}, {of_columns})"
-        phrases = "".join(f", {weight:.4f}" for weight in self.weights)
+        # As bindings, so that SQLite compiles one statement for all queries of so many phrases.
+        phrases = "".join(f", :weight{place}" for place in range(len(self.weights)))
         return f"recall_rank({self.table}, {of_columns}{phrases})"
+
+    def bindings(self) -> dict[str, Any]:
+        """Return what the SQL of :meth:`score` and ``MATCH :expression`` are bound to."""
+        bound: dict[str, Any] = {
+            f"weight{place}": round(weight, 4) for place, weight in enumerate(self.weights)
+        }
+        bound["expression"] = self.expression
+        return bound
 
 
 def from_index(
@@ -229,9 +241,7 @@ class _Fetching:
 
     def _rows(self, statement: str, **others: Any) -> apsw.Cursor:
         _, bindings = self._visibility.predicate()
-        return self._connection.execute(
-            statement, {**bindings, "expression": self._asked.expression, **others}
-        )
+        return self._connection.execute(statement, {**bindings, **self._asked.bindings(), **others})
 
     def _admitted(self, rows: Iterable[Sequence[Any]]) -> list[Candidate]:
         """Turn rows of :meth:`_select` into candidates, those whose text passes the check."""
@@ -262,18 +272,19 @@ class _Fetching:
         first and leave out the sessions already found, so that each round brings new
         lineages, however talkative one session is.
         """
-        table, expression = self._asked.table, self._asked.expression
+        table = self._asked.table
         # Newest first, so that of equal scores the newest stay and the sorter keeps what it
         # has; sorting by (score, rowid DESC) would make it take in nearly every row.
         best: list[tuple[int, float]] = list(
             self._connection.execute(
                 f"SELECT id, score FROM (SELECT rowid AS id, {score} AS score FROM {table}"
-                f" WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT -1) ORDER BY score LIMIT ?",
-                (expression, CANDIDATE_LIMIT),
+                f" WHERE {table} MATCH :expression ORDER BY rowid DESC LIMIT -1)"
+                " ORDER BY score LIMIT :limit",
+                {**self._asked.bindings(), "limit": CANDIDATE_LIMIT},
             )
         )
         if len(best) > first or len(best) == CANDIDATE_LIMIT:
-            best = _newest_of_ties(self._connection, table, expression, score, best)
+            best = _newest_of_ties(self._connection, self._asked, score, best)
         where, bindings = self._visibility.predicate()
         failed: set[int] = set()
         looked = 0
@@ -424,11 +435,7 @@ def _moments(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
 
 
 def _newest_of_ties(
-    connection: Connection,
-    table: str,
-    expression: str,
-    score: str,
-    best: list[tuple[int, float]],
+    connection: Connection, asked: IndexQuery, score: str, best: list[tuple[int, float]]
 ) -> list[tuple[int, float]]:
     """Order equal scores by time, newest first; so also those that the cut goes through.
 
@@ -436,17 +443,23 @@ def _newest_of_ties(
     they were said. Where others of the last score may be newer, as after an import that
     began with the newest, all of that score are looked at.
     """
-    moments = _moments(connection, (each for each, _ in best))
     worst = best[-1][1]
     tied = [each for each, value in best if value == worst]
-    earliest = min(moments.get(each, 0) for each in tied)
-    if len(best) == CANDIDATE_LIMIT and _out_of_order(connection, earliest, min(tied), newest=True):
+    cut = len(best) == CANDIDATE_LIMIT
+    alike = Counter(value for _, value in best)
+    moments = _moments(
+        connection,
+        (each for each, value in best if alike[value] > 1 or (cut and value == worst)),
+    )
+    if cut and _out_of_order(
+        connection, min(moments.get(each, 0) for each in tied), min(tied), newest=True
+    ):
         every = {
             row_id
             for (row_id,) in connection.execute(
-                f"SELECT id FROM (SELECT rowid AS id, {score} AS score FROM {table}"
-                f" WHERE {table} MATCH ? LIMIT -1) WHERE score = ?",
-                (expression, worst),
+                f"SELECT id FROM (SELECT rowid AS id, {score} AS score FROM {asked.table}"
+                f" WHERE {asked.table} MATCH :expression LIMIT -1) WHERE score = :worst",
+                {**asked.bindings(), "worst": worst},
             )
         }
         newest = _newest_among(connection, every, len(tied))

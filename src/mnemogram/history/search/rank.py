@@ -12,8 +12,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
-from typing import Final
+from heapq import merge
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Final
 
 from mnemogram._native.query import (
     UNIT_NONE,
@@ -52,6 +54,8 @@ _PASSAGE: Final = 512
 #: Bytes of a message that are always read, and of all of them together that are read whole.
 _LEAST_READ: Final = 16_384
 _MOST_READ: Final = 48 * 1024 * 1024
+#: SQL: bytes of a message.
+_SIZE: Final = "octet_length(m.content) + ifnull(octet_length(m.tool_calls), 0)"
 #: Counting a term's matches stops here: beyond it, about how many is enough.
 _MOST_COUNTED: Final = 2_000
 #: Share of a score down to which another is nearly the same, and tokens of a short text.
@@ -268,13 +272,15 @@ def rerank(
     _note("title", noted)
     _newer_first(scored, lengths)
     _note("newer", noted)
-    _add_neighbours(connection, scored)
+    sessions: dict[int, list[Candidate]] = {}
+    for each in scored:
+        sessions.setdefault(each.session.id, []).append(each)
+    together = [members for members in sessions.values() if len(members) > 1]
+    _add_neighbours(connection, together)
     _note("neighbours", noted)
     # The last of many has fewer neighbours than those before it.
-    for _, members in groupby(
-        sorted(scored, key=lambda each: each.session.id), key=lambda each: each.session.id
-    ):
-        _newer_first(list(members), lengths)
+    for members in together:
+        _newer_first(members, lengths)
     _note("newer", noted)
     _prefer(scored, times)
     _note("date", noted)
@@ -297,15 +303,10 @@ def _score(
     scorer, every = evidence.scorer(), evidence.units
     lengths: dict[int, int] = {}
     rows: list[int] = []
-    for row_id, *columns in connection.execute(
-        # As bytes, which is what the scorer reads: the texts are never decoded.
-        "SELECT m.id, substr(CAST(m.content AS BLOB), 1, wanted.value ->> 1), m.tool_name,"
-        " substr(CAST(m.tool_calls AS BLOB), 1, wanted.value ->> 1)"
-        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value ->> 0",
-        (json.dumps(sorted(_readable(connection, list(chosen)))),),
-    ):
+    deadline = connection.deadline_at
+    for row_id, *columns in _texts(connection, list(chosen)):
         connection.check_deadline()
-        lengths[row_id] = scorer.add(*columns, deadline=connection.deadline_at)
+        lengths[row_id] = scorer.add(*columns, deadline=deadline)
         rows.append(row_id)
     scores = dict(zip(rows, scorer.scores(), strict=True))
     places = {each: place for place, each in enumerate(rows)}
@@ -328,24 +329,59 @@ def _score(
     return lengths
 
 
-def _readable(connection: Connection, ids: list[int]) -> list[tuple[int, int]]:
-    """Return how many bytes of each message are read, the best ones first in ``ids``."""
+def _texts(connection: Connection, ids: list[int]) -> Iterable[tuple[Any, ...]]:
+    """Return id, content, tool name and tool calls of messages, in the order of the ids.
+
+    As bytes, which is what the scorer reads: the texts are never decoded. Short ones are read
+    whole in any case, all at once; only of the others the sizes are looked at first.
+
+    Args:
+        ids: the messages, the best ones first.
+    """
+    short: list[tuple[Any, ...]] = connection.execute(
+        f"SELECT m.id, CAST(m.content AS BLOB), m.tool_name, CAST(m.tool_calls AS BLOB), {_SIZE}"
+        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value"
+        f" WHERE {_SIZE} <= ?",
+        (json.dumps(sorted(ids)), _LEAST_READ),
+    ).fetchall()
+    texts = [row[:4] for row in short]
+    if len(short) == len(ids):
+        return texts
+    long: Iterable[tuple[Any, ...]] = connection.execute(
+        "SELECT m.id, substr(CAST(m.content AS BLOB), 1, wanted.value ->> 1), m.tool_name,"
+        " substr(CAST(m.tool_calls AS BLOB), 1, wanted.value ->> 1)"
+        " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value ->> 0",
+        (json.dumps(_readable(connection, ids, {row[0]: row[4] for row in short})),),
+    )
+    return merge(texts, long, key=itemgetter(0))
+
+
+def _readable(
+    connection: Connection, ids: list[int], short: Mapping[int, int]
+) -> list[tuple[int, int]]:
+    """Return how many bytes of each longer message are read, in the order of the ids.
+
+    Args:
+        ids: all messages that are read, the best ones first.
+        short: sizes of those that are read whole.
+    """
     sizes = dict(
         connection.execute(
-            "SELECT m.id, octet_length(m.content) + ifnull(octet_length(m.tool_calls), 0)"
+            f"SELECT m.id, {_SIZE}"
             " FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value",
-            (json.dumps(ids),),
+            (json.dumps([each for each in ids if each not in short]),),
         )
     )
     left = _MOST_READ
     read = []
     for each in ids:
-        wanted = sizes.get(each, 0)
+        wanted = short[each] if each in short else sizes.get(each, 0)
         if wanted > left:
             wanted = min(wanted, _LEAST_READ)
         left -= wanted
-        read.append((each, wanted))
-    return read
+        if each not in short:
+            read.append((each, wanted))
+    return sorted(read)
 
 
 def _width(apart: int) -> int:
@@ -365,6 +401,8 @@ def _settle(candidates: list[Candidate]) -> None:
         if each.units:
             groups.setdefault(each.units, []).append(each)
     for members in groups.values():
+        if len(members) < 2:
+            continue
         members.sort(key=lambda each: (each.apart, *_best_first(each)))
         scores = sorted((each.score for each in members), reverse=True)
         ceiling = scores[0]
@@ -375,7 +413,8 @@ def _settle(candidates: list[Candidate]) -> None:
 
 
 def _best_first(candidate: Candidate) -> tuple[float, bool, int, int]:
-    return (-candidate.score, *candidate.age, -candidate.id)
+    moment = candidate.timestamp  # as Candidate.age, which is too slow for so many
+    return (-candidate.score, moment is None, -(moment or 0), -candidate.id)
 
 
 def _age(candidates: list[Candidate], half_life: int | None) -> None:
@@ -453,9 +492,11 @@ def _alike(one: Candidate, other: Candidate) -> bool:
     return one.apart == other.apart and one.parts.keys() == other.parts.keys()
 
 
-def _add_neighbours(connection: Connection, candidates: list[Candidate]) -> None:
+def _add_neighbours(connection: Connection, sessions: Iterable[list[Candidate]]) -> None:
     """Let hits that stand close together in a session support each other."""
-    candidates = sorted(candidates, key=lambda each: (each.session.id, each.id))
+    candidates = [
+        each for members in sessions for each in sorted(members, key=lambda each: each.id)
+    ]
     pairs = [
         (left.session.id, left.id, right.id)
         for left, right in pairwise(candidates)

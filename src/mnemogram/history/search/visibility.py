@@ -235,18 +235,19 @@ def best_of_lineages(
     after everything a person took part in.
     """
     if key == "relevance":
-        candidates.sort(key=lambda c: (-c.score, *c.age, -c.id))
+        candidates.sort(key=lambda c: (-c.score, c.timestamp is None, -(c.timestamp or 0), -c.id))
     elif key == "newest":
         candidates.sort(key=lambda c: (*c.age, -c.id))
     else:
         candidates.sort(key=lambda c: (c.timestamp is None, c.timestamp or 0, c.id))
-    candidates.sort(key=lambda c: (c.partial, c.session.unattended))  # stable
-    attended = {c.session.root for c in candidates if not c.session.unattended}
+    alone = UNATTENDED_SOURCES
+    candidates.sort(key=lambda c: (c.partial, c.session.source in alone))  # stable
+    attended = {c.session.root for c in candidates if c.session.source not in alone}
     best: dict[int, Candidate] = {}
     for candidate in candidates:
-        root = candidate.session.root
-        if not candidate.session.unattended or root not in attended:
-            best.setdefault(root, candidate)
+        session = candidate.session
+        if session.source not in alone or session.root not in attended:
+            best.setdefault(session.root, candidate)
     chosen = list(best.values())
     return chosen[:limit], len(chosen) > limit
 
