@@ -49,7 +49,6 @@ def _environment() -> Environment:
         loader=FunctionLoader(_template),
         autoescape=True,
         undefined=StrictUndefined,
-        trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
