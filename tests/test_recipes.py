@@ -35,6 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+# What other programs take back of their own is theirs to say, and no fault of a recipe.
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("block", blocks("python"), ids=["sqlite-utils", "SQLAlchemy", "FastAPI"])
 def test_the_python_of_a_recipe_runs(block: str, folder: Path) -> None:
     for module in re.findall(r"^import (sqlite_utils|sqlalchemy|fastapi)", block, flags=re.M):
