@@ -6,21 +6,26 @@ What a user has confirmed goes only where the user says so once more.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import logging
 from typing import Any, Final, overload
 
 from mnemogram.errors import InvalidArgument
 from mnemogram.memory import Relation, SceneMemory, Triple
 from mnemogram.text import cut
+from mnemogram.tools.asking import (
+    AsyncConfirm,
+    Confirm,
+    answer_of,
+    answer_of_async,
+    checked_plain,
+)
 from mnemogram.tools.asynchronous import AsyncStore, AsyncTool
 from mnemogram.tools.declaration import Declaration, Strings, Tool
-from mnemogram.tools.memory import NAME_CHARS, AsyncConfirm, Confirm
+from mnemogram.tools.memory import NAME_CHARS
 
 __all__ = ["FORGET", "memory_forget_tool"]
 
-_log = logging.getLogger(__name__)
+#: What the user is asked about, for the log.
+_ABOUT: Final = "forgetting"
 _MOST: Final = 50
 
 FORGET: Final = Declaration(
@@ -89,11 +94,7 @@ def memory_forget_tool(
             return await store.run(lambda plain: _forgotten(plain, ids, found, goes), write=True)
 
         return AsyncTool(FORGET, awaited)
-    if inspect.iscoroutinefunction(confirm):
-        raise InvalidArgument(
-            "confirm is a coroutine function, and the tool is not awaited",
-            hint="Make the tool over the async face of the memory, or ask with a plain function.",
-        )
+    checked_plain(confirm)
     plain = memory
 
     def answer(given: dict[str, Any]) -> dict[str, Any]:
@@ -140,24 +141,14 @@ def _decided(relation: Relation, answer: bool | None) -> bool:
 def _agrees(confirm: Any, agreed: bool, relation: Relation) -> bool:
     if agreed:
         return True
-    answer = None
-    if confirm is not None:
-        try:
-            answer = confirm(_asked(relation))
-        except Exception:  # the host's: what nobody was asked about is as without an answer
-            _log.exception("asking the user about forgetting failed")
-    return _decided(relation, answer)
+    asks = confirm is not None
+    return _decided(relation, answer_of(confirm, _asked(relation), _ABOUT) if asks else None)
 
 
 async def _agrees_async(confirm: Any, agreed: bool, relation: Relation) -> bool:
-    if confirm is None or agreed or not inspect.iscoroutinefunction(confirm):
-        return await asyncio.to_thread(_agrees, confirm, agreed, relation)
-    try:
-        answer = await confirm(_asked(relation))
-    except Exception:
-        _log.exception("asking the user about forgetting failed")
-        answer = None
-    return _decided(relation, answer)
+    if agreed or confirm is None:
+        return _agrees(None, agreed, relation)
+    return _decided(relation, await answer_of_async(confirm, _asked(relation), _ABOUT))
 
 
 def _forgotten(

@@ -7,10 +7,7 @@ commits is ``observed`` unless the host made the tool for more or less, or asks 
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, overload
 
@@ -20,6 +17,13 @@ from mnemogram.memory.arguments import checked_trust
 from mnemogram.memory.context import authority
 from mnemogram.memory.models import KINDS, Trust
 from mnemogram.text import cut
+from mnemogram.tools.asking import (
+    AsyncConfirm,
+    Confirm,
+    answer_of,
+    answer_of_async,
+    checked_plain,
+)
 from mnemogram.tools.asynchronous import AsyncStore, AsyncTool
 from mnemogram.tools.compact import compact as compacted
 from mnemogram.tools.declaration import (
@@ -44,13 +48,10 @@ __all__ = [
     "present_scenes",
 ]
 
-_log = logging.getLogger(__name__)
 
 CurrentScenes: TypeAlias = Iterable[str] | Callable[[], Iterable[str]] | None
 CurrentSession: TypeAlias = str | Callable[[], str | None] | None
 #: Asks the user whether a rule is theirs: yes, no, or None where nobody answered.
-Confirm: TypeAlias = Callable[[Triple], bool | None]
-AsyncConfirm: TypeAlias = Callable[[Triple], Awaitable[bool | None]]
 
 #: Characters of a name or a sentence in an answer.
 NAME_CHARS: Final = 200
@@ -280,11 +281,7 @@ def memory_commit_tool(
             )
 
         return AsyncTool(_offered(COMMIT, current_scenes), awaited)
-    if inspect.iscoroutinefunction(confirm):
-        raise InvalidArgument(
-            "confirm is a coroutine function, and the tool is not awaited",
-            hint="Make the tool over the async face of the memory, or ask with a plain function.",
-        )
+    checked_plain(confirm)
     plain = memory
 
     def answer(given: dict[str, Any]) -> dict[str, Any]:
@@ -309,23 +306,13 @@ def _asked(confirm: Any, triple: Triple) -> Any:
     """Return what the user says of a rule; ``...`` where nobody is to be asked."""
     if confirm is None or triple.kind != "rule":
         return ...
-    try:
-        return confirm(triple)
-    except Exception:  # the host's: a rule that nobody was asked about is not confirmed
-        _log.exception("asking the user about a rule failed")
-        return None
+    return answer_of(confirm, triple, "a rule")
 
 
 async def _asked_async(confirm: Any, triple: Triple) -> Any:
     if confirm is None or triple.kind != "rule":
         return ...
-    if not inspect.iscoroutinefunction(confirm):
-        return await asyncio.to_thread(_asked, confirm, triple)
-    try:
-        return await confirm(triple)
-    except Exception:
-        _log.exception("asking the user about a rule failed")
-        return None
+    return await answer_of_async(confirm, triple, "a rule")
 
 
 def _agreed(told: list[Triple], asked: list[Any]) -> tuple[list[Triple], list[Triple]]:
