@@ -9,6 +9,7 @@ over: a time is a preference, so nothing is lost.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -16,7 +17,7 @@ from typing import Final, TypeAlias
 
 from mnemogram.moments import microseconds_of
 
-__all__ = ["days_named", "times_named"]
+__all__ = ["days_named", "names_times", "times_named"]
 
 #: The first day, and the first after it.
 Days: TypeAlias = tuple[date, date]
@@ -173,48 +174,56 @@ def _any(words: dict[str, object]) -> str:
 
 
 #: Forms of times, the longer ones first, each with what it means on a day.
-_FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[date, re.Match[str]], Days]], ...]] = tuple(
-    (re.compile(pattern, re.IGNORECASE), meaning)
-    for pattern, meaning in (
-        (rf"(?<![0-9]){_YEAR}(?P<sign>[-/.])(?P<month>[0-9]{{1,2}})(?P=sign)(?P<day>[0-9]{{1,2}})"
-         r"(?![0-9])", _named),
-        (rf"\b(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? {_YEAR})?", _named),
-        (rf"\b{_MONTH} (?:the )?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,? {_YEAR})?", _named),
-        (rf"\b{_MONTH},? {_YEAR}\b", _named),
-        (rf"\b(?:in|during|since|of|this|early|late|mid|by|until|(?P<last>last)) {_MONTH}\b",
-         _named),
-        (rf"{_HAN_YEAR}?{_HAN_MONTH}(?:\s*[份中]|\s*(?P<day>[0-9]{{1,2}})\s*[日号號일])?", _named),
-        (r"\bthe (?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! century)", _day_of_month),
-        (r"(?<![0-9.月])(?P<day>[0-9]{1,2})\s*[号號](?!楼|线|店|室)", _day_of_month),
-        (r"\b(?P<count>[0-9]{1,3}|an?|one|two|(?:a )?couple of|three|four|five|six|seven|eight|nine"
-         r"|ten|eleven|twelve) (?P<unit>day|week|month|year)s? ago\b",
-         lambda today, found: _around(
-             today, found["unit"].lower(),
-             2 if "couple" in found["count"].lower() else _number(found["count"]))),
-        (rf"{_COUNT}\s*[个個かヶケカ]?(?P<unit>天|日|周|週|星期|礼拜|月|年|일|주|달|개월|년)"
-         r"[間间간]?\s*(?:之?前|以前|전)",
-         lambda today, found: _around(today, _UNITS[found["unit"]], _number(found["count"]))),
-        (r"\b(?:on|last|this) (?P<name>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)"
-         r"(?:day)?\b",
-         lambda today, found: _weekday(today, _WEEKDAYS.index(found["name"][:3].lower()), None)),
-        (r"(?P<week>上上?|本|这)?个?(?:周|星期|礼拜)(?P<name>[一二三四五六日天])",
-         lambda today, found: _weekday(
-             today, _HAN_WEEKDAYS[found["name"]],
-             {None: None, "上": 1, "上上": 2}.get(found["week"], 0))),
-        (r"(?P<week>先週|지난주)?の?\s*(?P<name>[月火水木金土日]曜|[월화수목금토일]요일)",
-         lambda today, found: _weekday(
-             today, _OTHER_WEEKDAYS[found["name"][0]], 1 if found["week"] else None)),
-        (rf"\b(?:{_any({k: v for k, v in _DAYS_BEFORE.items() if k.isascii()})})\b"
-         rf"|{_any({k: v for k, v in _DAYS_BEFORE.items() if not k.isascii()})}",
-         lambda today, found: _before(today, "day", _DAYS_BEFORE[found[0].lower()])),
-        (r"\b(?P<which>last|this) (?P<unit>week|month|year)\b",
-         lambda today, found: _before(
-             today, found["unit"].lower(), int(found["which"].lower() == "last"))),
-        (_any(dict(_PERIODS)), lambda today, found: _before(today, *_PERIODS[found[0]])),
-        (rf"\b(?:in|during|since) {_YEAR}\b|{_YEAR.replace('year', 'han')}\s*[年년]",
-         lambda today, found: _year(int(found["year"] or found["han"]))),
-    )
+_FORMS: Final[tuple[tuple[str, Callable[[date, re.Match[str]], Days]], ...]] = (
+    (rf"(?<![0-9]){_YEAR}(?P<sign>[-/.])(?P<month>[0-9]{{1,2}})(?P=sign)(?P<day>[0-9]{{1,2}})"
+     r"(?![0-9])", _named),
+    (rf"\b(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? {_YEAR})?", _named),
+    (rf"\b{_MONTH} (?:the )?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,? {_YEAR})?", _named),
+    (rf"\b{_MONTH},? {_YEAR}\b", _named),
+    (rf"\b(?:in|during|since|of|this|early|late|mid|by|until|(?P<last>last)) {_MONTH}\b",
+     _named),
+    (rf"{_HAN_YEAR}?{_HAN_MONTH}(?:\s*[份中]|\s*(?P<day>[0-9]{{1,2}})\s*[日号號일])?", _named),
+    (r"\bthe (?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! century)", _day_of_month),
+    (r"(?<![0-9.月])(?P<day>[0-9]{1,2})\s*[号號](?!楼|线|店|室)", _day_of_month),
+    (r"\b(?P<count>[0-9]{1,3}|an?|one|two|(?:a )?couple of|three|four|five|six|seven|eight|nine"
+     r"|ten|eleven|twelve) (?P<unit>day|week|month|year)s? ago\b",
+     lambda today, found: _around(
+         today, found["unit"].lower(),
+         2 if "couple" in found["count"].lower() else _number(found["count"]))),
+    (rf"{_COUNT}\s*[个個かヶケカ]?(?P<unit>天|日|周|週|星期|礼拜|月|年|일|주|달|개월|년)"
+     r"[間间간]?\s*(?:之?前|以前|전)",
+     lambda today, found: _around(today, _UNITS[found["unit"]], _number(found["count"]))),
+    (r"\b(?:on|last|this) (?P<name>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)"
+     r"(?:day)?\b",
+     lambda today, found: _weekday(today, _WEEKDAYS.index(found["name"][:3].lower()), None)),
+    (r"(?P<week>上上?|本|这)?个?(?:周|星期|礼拜)(?P<name>[一二三四五六日天])",
+     lambda today, found: _weekday(
+         today, _HAN_WEEKDAYS[found["name"]],
+         {None: None, "上": 1, "上上": 2}.get(found["week"], 0))),
+    (r"(?P<week>先週|지난주)?の?\s*(?P<name>[月火水木金土日]曜|[월화수목금토일]요일)",
+     lambda today, found: _weekday(
+         today, _OTHER_WEEKDAYS[found["name"][0]], 1 if found["week"] else None)),
+    (rf"\b(?:{_any({k: v for k, v in _DAYS_BEFORE.items() if k.isascii()})})\b"
+     rf"|{_any({k: v for k, v in _DAYS_BEFORE.items() if not k.isascii()})}",
+     lambda today, found: _before(today, "day", _DAYS_BEFORE[found[0].lower()])),
+    (r"\b(?P<which>last|this) (?P<unit>week|month|year)\b",
+     lambda today, found: _before(
+         today, found["unit"].lower(), int(found["which"].lower() == "last"))),
+    (_any(dict(_PERIODS)), lambda today, found: _before(today, *_PERIODS[found[0]])),
+    (rf"\b(?:in|during|since) {_YEAR}\b|{_YEAR.replace('year', 'han')}\s*[年년]",
+     lambda today, found: _year(int(found["year"] or found["han"]))),
 )  # fmt: skip
+
+
+@functools.cache
+def _forms() -> tuple[tuple[re.Pattern[str], Callable[[date, re.Match[str]], Days]], ...]:
+    # Compiled for the first question, and not at the import of the package.
+    return tuple((re.compile(each, re.IGNORECASE), meaning) for each, meaning in _FORMS)
+
+
+def names_times(text: str) -> bool:
+    """Whether a text may name a time."""
+    return any(form.search(text) for form, _ in _forms())
 
 
 def days_named(text: str, today: date) -> Iterator[Days]:
@@ -225,7 +234,7 @@ def days_named(text: str, today: date) -> Iterator[Days]:
         today: the day that relative times are counted from.
     """
     taken: list[tuple[int, int]] = []
-    for form, meaning in _FORMS:
+    for form, meaning in _forms():
         for found in form.finditer(text):
             start, end = found.span()
             if any(start < other_end and other < end for other, other_end in taken):

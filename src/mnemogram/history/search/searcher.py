@@ -15,7 +15,7 @@ from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE, is_index_damage
-from mnemogram.history.search.dates import times_named
+from mnemogram.history.search.dates import names_times, times_named
 from mnemogram.history.search.fetch import CANDIDATE_LIMIT, Found, IndexQuery, from_index
 from mnemogram.history.search.rank import MOST_SCORED, Statistics, count_rows, rerank, statistics
 from mnemogram.history.search.relax import (
@@ -117,13 +117,16 @@ class Searcher:
     def times(self) -> tuple[tuple[int, int], ...]:
         """The times that the query names, from now; in an old store from its newest message."""
         if self._times is None:
-            now = datetime.now(timezone.utc)
-            newest = self.connection.one("SELECT max(timestamp) FROM messages")
-            if newest is not None and datetime_of(newest) < now - _OLD:
-                now = datetime_of(newest)
             text = self.request.query[:_MOST_DATED]
-            self._times = times_named(text, now, self.request.zone or timezone.utc)
+            zone = self.request.zone or timezone.utc
+            self._times = times_named(text, self._now(), zone) if names_times(text) else ()
         return self._times
+
+    def _now(self) -> datetime:
+        now = datetime.now(timezone.utc)
+        newest = self.connection.one("SELECT max(timestamp) FROM messages")
+        old = newest is not None and datetime_of(newest) < now - _OLD
+        return datetime_of(newest) if old else now
 
     def newest_by_scan(self, marker: q.Matcher) -> Answer:
         """What is too frequent to be merged in time is soon found among the newest."""
