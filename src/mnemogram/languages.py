@@ -26,6 +26,7 @@ __all__ = [
     "TOPICLESS_WORDS",
     "UNSPACED_SCRIPTS_SPACE",
     "VIETNAMESE_LETTERS",
+    "is_hangul",
 ]
 
 # --- of queries ------------------------------------------------------------------------
@@ -97,6 +98,12 @@ _UNSPACED: Final = (
 #: Spaces between characters of scripts that are written without.
 UNSPACED_SCRIPTS_SPACE: Final = rf"(?<={_UNSPACED})\s+(?={_UNSPACED})"
 VIETNAMESE_LETTERS: Final = "[ƠơƯưĐđ\u1ea0-\u1ef9]"
+
+
+def is_hangul(text: str) -> bool:
+    """Whether a text holds nothing but Hangul syllables."""
+    return all("\uac00" <= each <= "\ud7a3" for each in text)
+
 
 # --- of messages -----------------------------------------------------------------------
 

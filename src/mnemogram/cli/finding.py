@@ -18,8 +18,10 @@ import click
 
 import mnemogram
 from mnemogram.cli.common import NOTHING, OK, Env
-from mnemogram.cli.intake import Intake, Result, Stop, count, expand, show
+from mnemogram.cli.intake import Intake, Result, Stop, expand, show
 from mnemogram.cli.render import clean
+from mnemogram.cli.status import size
+from mnemogram.cli.words import count
 from mnemogram.errors import MnemogramError
 from mnemogram.history.redaction import Redactor
 from mnemogram.importers import NothingFound
@@ -114,7 +116,7 @@ def _lines(env: Env, found: list[Found]) -> Iterator[str]:
         rows.append(
             (
                 *(each.program.name, f"{each.conversations:,}", first, last),
-                *(_size(each.size), clean(str(each.folder))),
+                *(size(each.size), clean(str(each.folder))),
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -124,14 +126,6 @@ def _lines(env: Env, found: list[Found]) -> Iterator[str]:
             for name, each, width in zip(rows[0], row, widths, strict=True)
         )
         yield "  ".join(cells).rstrip()
-
-
-def _size(number: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000 or unit == "GB":
-            break
-        number /= 1000
-    return f"{number:,.0f} {unit}" if unit == "B" or number >= 10 else f"{number:,.1f} {unit}"
 
 
 # --- following -----------------------------------------------------------------------------

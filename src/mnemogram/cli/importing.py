@@ -23,8 +23,9 @@ from mnemogram.cli.common import (
     store_options,
     time_option,
 )
-from mnemogram.cli.intake import COUNTS, Intake, Result, Stop, count, expand, show
+from mnemogram.cli.intake import COUNTS, Intake, Result, Stop, expand, show
 from mnemogram.cli.render import clean
+from mnemogram.cli.words import count
 from mnemogram.history.models import Message, Role, Session
 from mnemogram.history.redact import redact_secrets
 from mnemogram.importers import FORMATS, NothingFound

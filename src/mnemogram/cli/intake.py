@@ -28,6 +28,7 @@ from rich.progress import (
 
 from mnemogram.cli.common import Env
 from mnemogram.cli.render import clean
+from mnemogram.cli.words import count
 from mnemogram.errors import InvalidArgument
 from mnemogram.history.history import History
 from mnemogram.history.models import Updated
@@ -43,7 +44,7 @@ from mnemogram.importers import (
     read,
 )
 
-__all__ = ["COUNTS", "Intake", "Result", "Stop", "count", "expand", "show"]
+__all__ = ["COUNTS", "Intake", "Result", "Stop", "expand", "show"]
 
 #: What is counted of each file.
 COUNTS: Final = (
@@ -329,11 +330,6 @@ def _progress(env: Env, path: str) -> Iterator[Callable[[int, int | None], None]
     with Progress(*columns, console=env.err, transient=True) as bar:
         task = bar.add_task(clean(Path(path).name), total=None)
         yield lambda done, size: bar.update(task, completed=done, total=size)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def show(env: Env, result: Result, dry_run: bool = False) -> None:

@@ -46,12 +46,12 @@ SUMMARY: Final = (
     " s.message_count, s.parent_key, s.end_reason, s.id IN (SELECT id FROM undated),"
     f" {SESSION_TAGS}, {SESSION_METADATA}"
 )
-_FIRST: Final = """
+_FIRST: Final = f"""
 SELECT m.id,
-       CASE WHEN octet_length(m.content) > 100000 THEN substr(m.content, 1, 2000)
+       CASE WHEN octet_length(m.content) > {display.LONG_BYTES} THEN substr(m.content, 1, 2000)
             ELSE m.content END
   FROM messages AS m
- WHERE m.session_id = :session AND m.state <> 'rewound' AND {condition}
+ WHERE m.session_id = :session AND m.state <> 'rewound' AND {{condition}}
  ORDER BY m.timestamp, m.id LIMIT 1
 """
 #: SQL: whether anything was said in a session between :after and :before.

@@ -13,7 +13,7 @@ from mnemogram.errors import AnchorNotInSession, InvalidArgument, NotFound
 from mnemogram.history.browsing import SUMMARY, summary
 from mnemogram.history.models import SessionSummary, SourceCount
 from mnemogram.history.period import WHENEVER
-from mnemogram.history.reading import shown_count
+from mnemogram.history.reading import session_of, shown_count
 from mnemogram.history.schema import HIDDEN_SOURCES
 from mnemogram.sqlite.database import Connection
 
@@ -133,9 +133,7 @@ def message_at(connection: Connection, key: str, position: int) -> int:
         NotFound: no such session.
         AnchorNotInSession: it has not so many messages.
     """
-    session = connection.one("SELECT id FROM sessions WHERE key = ?", (key,))
-    if session is None:
-        raise NotFound(f"no session {key!r}")
+    session = session_of(connection, key)
     total = shown_count(connection, session)
     # From the nearer end: what is passed over is walked over.
     order, offset = ("ASC", position) if position * 2 < total else ("DESC", total - 1 - position)

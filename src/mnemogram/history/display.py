@@ -27,7 +27,8 @@ from mnemogram.values import parsed
 __all__ = [
     "BOOKEND_CHARS",
     "DEFAULT_BUDGET",
-    "MATCHED_CONTENT",
+    "LONG_BYTES",
+    "MATCHED_COLUMNS",
     "MESSAGE_COLUMNS",
     "READ_CHARS",
     "WINDOW_CHARS",
@@ -60,10 +61,13 @@ MESSAGE_COLUMNS: Final = (
     " m.tool_name, m.tool_call_id, m.tool_calls, m.tool_status,"
     f" m.id IN (SELECT id FROM untimed), {labels.MESSAGE_METADATA}"
 )
-#: The content of ``messages AS m`` for a matcher: a long one as bytes, because to decode it, and
-#: to encode it again, would hold the interpreter for longer than to look through it.
-MATCHED_CONTENT: Final = (
-    "CASE WHEN octet_length(m.content) > 100000 THEN CAST(m.content AS BLOB) ELSE m.content END"
+#: Bytes of a content that is not decoded where only a part of it is wanted.
+LONG_BYTES: Final = 100_000
+#: The texts of ``messages AS m`` for a matcher: a long one as bytes, because to decode it, and to
+#: encode it again, would hold the interpreter for longer than to look through it.
+MATCHED_COLUMNS: Final = (
+    f"CASE WHEN octet_length(m.content) > {LONG_BYTES} THEN CAST(m.content AS BLOB)"
+    " ELSE m.content END, m.tool_name, m.tool_calls"
 )
 
 

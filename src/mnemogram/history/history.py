@@ -735,8 +735,7 @@ class History:
         """Return the source of a session; None where there is no such session."""
         session = checked_key(session, "session")
         with self._database.read() as connection:
-            source = connection.one("SELECT source FROM sessions WHERE key = ?", (session,))
-            return None if source is None else str(source)
+            return reading.source_of(connection, session)
 
     def _outline(self, session: str) -> list[tuple[str, str, str | None, str]]:
         """Return uid, role, call id and state of every message that was not undone."""

@@ -146,6 +146,24 @@ def _rows(
     return sorted(rows, key=place_of)
 
 
+def session_of(connection: Connection, key: str) -> int:
+    """Return the store's id of a session.
+
+    Raises:
+        NotFound: no such session.
+    """
+    row_id = connection.one("SELECT id FROM sessions WHERE key = ?", (key,))
+    if row_id is None:
+        raise NotFound(f"no session {key!r}")
+    return int(row_id)
+
+
+def source_of(connection: Connection, key: str) -> str | None:
+    """Return the source of a session; None where there is no such session."""
+    source = connection.one("SELECT source FROM sessions WHERE key = ?", (key,))
+    return None if source is None else str(source)
+
+
 def shown_count(connection: Connection, session: int) -> int:
     """Return how many messages of a session can be shown, without walking over them."""
     return int(connection.one(_SHOWN_COUNT, (session,)) or 0)

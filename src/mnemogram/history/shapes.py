@@ -55,9 +55,7 @@ def _converted(value: Mapping[str, Any], where: str, names: dict[str, str]) -> I
     when = next((value[name] for name in _TIMES if value.get(name) is not None), None)
     if isinstance(when, (int, float)) and abs(when) >= _MILLISECONDS:
         when /= 1_000
-    common: dict[str, Any] = {
-        "timestamp": when,
-    }
+    common: dict[str, Any] = {"timestamp": when}
     if isinstance(value.get("metadata"), Mapping):
         common["metadata"] = value["metadata"]
     uid = value.get("uid") or value.get("id")

@@ -17,7 +17,7 @@ from mnemogram.history.browsing import SPOKE, SUMMARY, summary
 from mnemogram.history.labels import ANY, Labels, metadata_of
 from mnemogram.history.models import ROLES, SessionSummary, StoredMessage
 from mnemogram.history.period import WHENEVER, Period
-from mnemogram.history.reading import BEGINNING, END, Place
+from mnemogram.history.reading import BEGINNING, END, Place, session_of
 from mnemogram.history.schema import title_key
 from mnemogram.history.search.visibility import Visibility
 from mnemogram.moments import format_time
@@ -81,7 +81,7 @@ def messages(
         NotFound: no such session, or no such message in it.
     """
     with database.read() as connection:
-        row_id = None if session is None else _session(connection, session)
+        row_id = None if session is None else session_of(connection, session)
         place = END if newest_first else BEGINNING
         if start is not None:
             place = _place(connection, row_id, start)
@@ -94,13 +94,6 @@ def messages(
         yield from batch
         if not more:
             return
-
-
-def _session(connection: Connection, key: str) -> int:
-    row_id = connection.one(_SESSION, (key,))
-    if row_id is None:
-        raise NotFound(f"no session {key!r}")
-    return int(row_id)
 
 
 def _place(connection: Connection, session: int | None, message: int) -> Place:

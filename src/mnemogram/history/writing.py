@@ -247,8 +247,9 @@ def _label(connection: Connection, row_id: int, session: Session) -> None:
     """Store the tags and the metadata that a host gives for a session, if it gives any."""
     if session.tags is not None:
         labels.set_tags(connection, row_id, session.tags)
-    if session.metadata is not None:
-        labels.set_metadata(connection, row_id, labels.checked_metadata(session.metadata) or "{}")
+    metadata = labels.checked_metadata(session.metadata)
+    if metadata is not None:
+        labels.set_metadata(connection, row_id, metadata)
 
 
 def session_row(connection: Connection, key: str) -> int | None:

@@ -200,7 +200,7 @@ def _shown(connection: Connection) -> Iterator[Problem]:
             scenes.heads(connection, scene_id, key, key, 1_000_000, query)
             for query in (scenes.BY_WEIGHT, scenes.RULES_FIRST)
         ]
-        shown = [[pin.relation_id for pin in pins] for pins in answers]
+        shown = [[pin.relation_id for pin in each] for each in answers]
         wrong += sorted(shown[0]) != sorted(set(shown[0])) or sorted(shown[0]) != sorted(shown[1])
         relations = scenes.whole(connection, shown[0])
         statuses = [each.status for each in relations]

@@ -194,9 +194,9 @@ def _forget_session(connection: Connection, session_id: str) -> int:
 
 def _settle(connection: Connection, relation_id: int) -> None:
     """Make trust and sentence of a relation what its remaining tellings say."""
-    trusts = connection.all_rows("SELECT trust FROM mentions WHERE relation_id = ?", (relation_id,))
+    trusts = connection.column("SELECT trust FROM mentions WHERE relation_id = ?", (relation_id,))
     held = connection.one("SELECT trust FROM relations WHERE id = ?", (relation_id,))
-    best = max((row[0] for row in trusts), key=TRUST_RANK.__getitem__)
+    best = max(trusts, key=TRUST_RANK.__getitem__)
     if TRUST_RANK[best] < TRUST_RANK[held]:
         connection.execute("UPDATE relations SET trust = ? WHERE id = ?", (best, relation_id))
     graph.refresh_sentence(connection, relation_id)
@@ -205,15 +205,15 @@ def _settle(connection: Connection, relation_id: int) -> None:
 
 def _forget_scene(connection: Connection, key: str) -> int:
     """Take every pin at or below a key off, and the scenes away."""
-    rows = connection.all_rows(f"SELECT s.id FROM scenes AS s WHERE {_IN_SUBTREE}", {"key": key})
+    scene_ids = connection.column(f"SELECT s.id FROM scenes AS s WHERE {_IN_SUBTREE}", {"key": key})
     removed = 0
-    for (scene_id,) in rows:
-        pins = connection.all_rows(
+    for scene_id in scene_ids:
+        taken = connection.all_rows(
             "DELETE FROM scene_refs WHERE scene_id = ? RETURNING kind, ref_id",
             (scene_id,),
         )
-        removed += len(pins)
-        entities = (ref_id for kind, ref_id in pins if kind == "entity")
+        removed += len(taken)
+        entities = (ref_id for kind, ref_id in taken if kind == "entity")
         graph.drop_unused_entities(connection, entities)
         connection.execute("DELETE FROM scenes WHERE id = ?", (scene_id,))
     return removed

@@ -265,8 +265,6 @@ class SceneMemory:
         now = self._file.now()
         return self._file.write(lambda connection: commit.confirm(connection, ids, now))
 
-    # -- reading
-
     def revise(
         self,
         relation_id: int,
@@ -304,6 +302,8 @@ class SceneMemory:
         return self._file.write(
             lambda connection: revising.revise(connection, number, kind, trust, weight, key)
         )
+
+    # -- reading
 
     def recall_by_scene(
         self, keys: str | Iterable[str], *, limit: int = 8, match: Match = "subtree"

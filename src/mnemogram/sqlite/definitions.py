@@ -8,6 +8,7 @@ their triggers are not among these; they come and go, and others know which ther
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,12 +51,16 @@ class Difference:
     redefined: bool
 
 
+@contextlib.contextmanager
+def _in_memory() -> Iterator[Connection]:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    with contextlib.closing(Connection(":memory:", flags=flags, busy_timeout=0.0)) as connection:
+        yield connection
+
+
 @functools.cache
 def _expected(schema: Schema) -> tuple[_Definition, ...]:
-    connection = Connection(
-        ":memory:", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, busy_timeout=0.0
-    )
-    try:
+    with _in_memory() as connection:
         schema.upgrade(connection, 0)
         found = [
             _Definition(kind, name, sql)
@@ -63,8 +68,6 @@ def _expected(schema: Schema) -> tuple[_Definition, ...]:
                 "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
             )
         ]
-    finally:
-        connection.close()
     return tuple(sorted(found, key=lambda each: _KINDS.index(each.kind)))
 
 
@@ -95,14 +98,9 @@ def _columns(connection: Connection, table: str) -> list[str]:
 
 
 def _columns_of(definition: _Definition) -> list[str]:
-    connection = Connection(
-        ":memory:", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, busy_timeout=0.0
-    )
-    try:
+    with _in_memory() as connection:
         connection.execute(definition.sql)
         return _columns(connection, definition.name)
-    finally:
-        connection.close()
 
 
 def define(connection: Connection, schema: Schema, disposable: frozenset[str]) -> list[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mnemogram._native import query as q
@@ -119,6 +119,6 @@ def _term(
     )
 
 
-def _rounded(points: Mapping[str, float] | Iterable[tuple[str, float]]) -> dict[str, float]:
-    rounded = {name: round(value, _DIGITS) for name, value in dict(points).items()}
+def _rounded(points: Mapping[str, float]) -> dict[str, float]:
+    rounded = {name: round(value, _DIGITS) for name, value in points.items()}
     return {name: value for name, value in rounded.items() if value}

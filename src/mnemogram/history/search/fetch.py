@@ -17,7 +17,7 @@ import apsw
 
 from mnemogram._native.query import Matcher
 from mnemogram.errors import QueryTimeout
-from mnemogram.history.display import MATCHED_CONTENT
+from mnemogram.history.display import MATCHED_COLUMNS
 from mnemogram.history.index import state as indexes
 from mnemogram.history.schema import UNATTENDED_SOURCES
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, Visibility
@@ -26,6 +26,7 @@ from mnemogram.sqlite.database import Connection, share_of_deadline
 __all__ = [
     "CANDIDATE_LIMIT",
     "COLUMN_WEIGHTS",
+    "MATCHED_TEXTS",
     "Found",
     "IndexQuery",
     "from_index",
@@ -34,6 +35,8 @@ __all__ = [
     "newest_from_index",
 ]
 
+#: The texts of one message for a matcher.
+MATCHED_TEXTS: Final = f"SELECT {MATCHED_COLUMNS} FROM messages AS m WHERE m.id = ?"
 #: Candidates that are ranked before grouping; more only while lineages are missing.
 CANDIDATE_LIMIT: Final = 300
 #: How much a match in each column counts: text, tool name, tool calls.
@@ -255,11 +258,7 @@ class _Fetching:
 
     def _passes(self, check: Matcher, row_id: int) -> bool:
         self._connection.check_deadline()
-        for columns in self._connection.execute(
-            f"SELECT {MATCHED_CONTENT}, m.tool_name, m.tool_calls FROM messages AS m"
-            " WHERE m.id = ?",
-            (row_id,),
-        ):
+        for columns in self._connection.execute(MATCHED_TEXTS, (row_id,)):
             return bool(check.matches(*columns, deadline=self._connection.deadline_at))
         return False
 

@@ -12,10 +12,15 @@ from typing import Final
 
 from mnemogram._native import query as q
 from mnemogram.errors import QueryTimeout
-from mnemogram.history.display import MATCHED_CONTENT
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE
-from mnemogram.history.search.fetch import Found, IndexQuery, from_sessions, newest_from_index
+from mnemogram.history.search.fetch import (
+    MATCHED_TEXTS,
+    Found,
+    IndexQuery,
+    from_sessions,
+    newest_from_index,
+)
 from mnemogram.history.search.rank import MOST_SCORED, Evidence
 from mnemogram.history.search.relax import Relaxed, nearest, title_needles
 from mnemogram.history.search.searcher import Searcher, route_of
@@ -137,11 +142,7 @@ def add_up(searcher: Searcher, found: Found, query: q.Query) -> None:
     try:
         with share_of_deadline(connection, _SHARE):
             for each in likely[:_MOST_TITLED]:
-                for columns in connection.execute(
-                    f"SELECT {MATCHED_CONTENT}, m.tool_name, m.tool_calls FROM messages AS m"
-                    " WHERE m.id = ?",
-                    (each.id,),
-                ):
+                for columns in connection.execute(MATCHED_TEXTS, (each.id,)):
                     each.partial = not whole.matches(
                         *columns, each.session.heading, deadline=connection.deadline_at
                     )

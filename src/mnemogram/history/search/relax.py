@@ -32,6 +32,7 @@ from mnemogram.languages import (
     KOREAN_QUESTION_WORDS,
     UNSPACED_SCRIPTS_SPACE,
     VIETNAMESE_LETTERS,
+    is_hangul,
 )
 
 __all__ = [
@@ -213,7 +214,7 @@ def units_of(query: q.Query) -> list[Unit]:
 
 def _without_endings(query: q.Query, units: list[Unit]) -> list[Unit]:
     """Let pairs of Korean syllables count less as far as they are particles and endings."""
-    if not any("\uac00" <= each <= "\ud7a3" for each in query.text):
+    if not any(map(is_hangul, query.text)):
         return units
     weighed: list[Unit] = []
     for _, run in groupby(units, key=lambda unit: unit.run):
@@ -231,7 +232,7 @@ def _without_endings(query: q.Query, units: list[Unit]) -> list[Unit]:
 
 def _stem_length(word: str) -> int:
     """Return how many syllables of a Korean word stand before its endings; all for others."""
-    if not all("\uac00" <= each <= "\ud7a3" for each in word):
+    if not is_hangul(word):
         return len(word)
     if word.startswith(KOREAN_QUESTION_WORDS):
         return 0

@@ -10,7 +10,7 @@ from typing import Any, Final
 from mnemogram._native import query as q
 from mnemogram.bm25 import idf
 from mnemogram.errors import QueryTimeout
-from mnemogram.history.display import MATCHED_CONTENT
+from mnemogram.history.display import MATCHED_COLUMNS
 from mnemogram.history.search.fetch import CANDIDATE_LIMIT, Found, lineages_of
 from mnemogram.history.search.visibility import SESSION_COLUMNS, Candidate, SessionInfo, Visibility
 from mnemogram.sqlite.database import Connection, share_of_deadline
@@ -44,7 +44,7 @@ def _rows(
     by = f"m.timestamp {order}, m.id {order}" if everything else f"m.id {order}"
     for low, high in sorted(ranges, reverse=not oldest_first):
         for row in connection.execute(
-            f"SELECT {MATCHED_CONTENT}, m.tool_name, m.tool_calls,"
+            f"SELECT {MATCHED_COLUMNS},"
             f" m.id, m.role, {visibility.moment}, {SESSION_COLUMNS}"
             f" FROM {source} CROSS JOIN sessions AS s ON s.id = m.session_id"
             f" WHERE m.id > :low AND m.id <= :high AND {only} AND {where}"

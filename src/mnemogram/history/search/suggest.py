@@ -22,6 +22,7 @@ from mnemogram.errors import QueryTimeout
 from mnemogram.history.index import state as indexes
 from mnemogram.history.index.damage import DAMAGE
 from mnemogram.history.search.searcher import WORD_ROUTES, IndexDamaged, Searcher
+from mnemogram.languages import is_hangul
 from mnemogram.sqlite.database import share_of_deadline
 
 __all__ = ["nearest_words"]
@@ -141,10 +142,6 @@ def _syllables(syllable: str) -> Iterator[str]:
                 yield made
 
 
-def _is_korean(pair: str) -> bool:
-    return all("\uac00" <= each <= "\ud7a3" for each in pair)
-
-
 # --- asking ----------------------------------------------------------------------------
 
 
@@ -166,7 +163,7 @@ class _Asking:
             edited = [*exchanged]
             if any(self._indexed(iter(edited))):
                 pass  # the likeliest mistake
-            elif _is_korean(word):
+            elif is_hangul(word):
                 edited += [each + word[1] for each in _syllables(word[0])]
                 edited += [word[0] + each for each in _syllables(word[1])]
             else:

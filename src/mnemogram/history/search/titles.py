@@ -103,11 +103,12 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
     exact = _titled(connection, visibility, wanted)
     known = {hit.session.id for hit in exact}
     matcher = q.compile(query)
+    needles = _needles(query)
     others: list[TitleHit] = []
     for active, *columns in _recent(
         connection,
         f"{_ACTIVE}, {SESSION_COLUMNS}",
-        _needles(query),
+        needles,
         any_of=query.explicit_operators,
         where=where,
         bindings=bindings,
@@ -120,7 +121,7 @@ def title_hits(connection: Connection, visibility: Visibility, query: q.Query) -
             known.add(session.id)
     tagged = [
         TitleHit(session, active, False, tagged=True)
-        for active, session in _tagged(connection, visibility, _needles(query), where, bindings)
+        for active, session in _tagged(connection, visibility, needles, where, bindings)
         if session.id not in known
         and matcher.matches(session.heading or "", deadline=connection.deadline_at)
     ]
