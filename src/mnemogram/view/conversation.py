@@ -25,8 +25,7 @@ __all__ = ["conversation", "export", "message"]
 WINDOW: Final = 40
 _BEFORE: Final = 12
 #: Characters of a message that are shown in its conversation, and of a tool's result.
-CONTENT_CHARS: Final = 20_000
-RESULT_CHARS: Final = 8_000
+_CUTS: Final = {"content_chars": shown.MARKDOWN_CHARS, "result_chars": 8_000}
 _FORMATS: Final = {
     "jsonl": "application/jsonl; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
@@ -160,7 +159,7 @@ def conversation(page: Page) -> Response:
         if edge is None or side not in ("earlier", "later"):
             raise InvalidArgument("no edge of a window", hint="Follow a link of the page.")
         window = _piece(history, session, edge, side, page.number("n"))  # type: ignore[arg-type]
-        return page.render("messages.html", session=session, window=window, anchor=None)
+        return page.render("messages.html", session=session, window=window, anchor=None, **_CUTS)
     family = history.lineage(session)
     total = history.read(session, limit=1).message_count
     anchor, place = page.number("at"), page.number("n")
@@ -190,6 +189,7 @@ def conversation(page: Page) -> Response:
         anchor=asked,
         formats=tuple(_FORMATS),
         query=page.value("q"),
+        **_CUTS,
     )
 
 

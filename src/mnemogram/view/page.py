@@ -173,10 +173,7 @@ class Page:
         kept: dict[str, Any] = {
             name: value for name, value in fields.items() if value not in (None, "", [], ())
         }
-        if self.user != self.view.user:
-            kept["user"] = self.user
-        if self.value("lang") in LANGUAGES:
-            kept["lang"] = self.value("lang")
+        kept |= self.kept
         return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
     def in_language(self, tag: str) -> str:

@@ -29,6 +29,8 @@ CSRF_FIELD: Final = "csrf"
 #: Where the guard leaves the fields of a form, in the scope.
 FORM: Final = "mnemogram.form"
 MAX_BODY: Final = 64 * 1024
+#: Forms that are sent because they take long, and change nothing.
+READING_POSTS: Final = frozenset({"/state/check"})
 _METHODS: Final = ("GET", "HEAD", "POST")
 #: What a browser says of where a request comes from, and we answer.
 _OWN: Final = ("same-origin", "none")
@@ -229,7 +231,3 @@ class Guard:
             return self._refused(scope, "read_only", 403)
         scope[FORM] = fields
         return None
-
-
-#: Forms that are sent because they take long, and change nothing.
-READING_POSTS: Final = frozenset({"/state/check"})
