@@ -72,7 +72,7 @@ def test_what_is_there_is_shown_and_nothing_is_imported(run: Run, person: Path) 
 def test_json_has_the_same(run: Run, person: Path) -> None:
     answer = run("import", "--find", "--json").json
     claude, codex = answer["programs"]
-    assert claude["name"], claude["title"] == ("claude-code", "Claude Code")
+    assert (claude["name"], claude["title"]) == ("claude-code", "Claude Code")
     assert (claude["conversations"], claude["files"], claude["files_unread"]) == (1, 1, 0)
     assert claude["bytes"] == (person / LOG).stat().st_size
     assert claude["first"] == "2026-03-01T09:00:01+00:00"
